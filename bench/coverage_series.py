@@ -10,7 +10,7 @@ from bench.noise import Draw, Noise, Trial, autocorrelated, cell, holds
 from bench.queues import Array, Kind, response_times
 from tlslab.analysis.benchmark.curves import make_curves
 from tlslab.analysis.benchmark.processors import costs
-from tlslab.analysis.capacity.saturation import capacity
+from tlslab.analysis.capacity.points import capacity
 from tlslab.analysis.stats.estimate import estimate, ratio_of, two_stage_estimate
 from tlslab.analysis.stats.latency import quantiles
 from tlslab.analysis.stats.scaling import find_knee, fit_law, law_value

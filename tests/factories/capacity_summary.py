@@ -5,7 +5,7 @@ from dataclasses import replace
 from factories.capacity import CapacityWorld, made_capacity_run, made_plan
 from tlslab.domain.capacity import Objective
 from tlslab.domain.figure import DataTable, Figure
-from tlslab.domain.finding import Summary
+from tlslab.domain.finding import Finding, Summary, Values
 from tlslab.domain.run import RunContents
 from tlslab.domain.validation import Comparison, PhaseResult, RateResult, Resolution
 
@@ -23,15 +23,25 @@ def table(summary: Summary, name: str) -> DataTable:
     return next(each for each in summary.tables if each.id == name)
 
 
-def texts(summary: Summary, code: str) -> list[str]:
+def findings(summary: Summary, code: str) -> list[Finding]:
     """The findings of this code."""
-    return [finding.text for finding in summary.findings if finding.code == code]
+    return [finding for finding in summary.findings if finding.code == code]
 
 
-def first_sentence(summary: Summary) -> str:
-    """The first sentence of the answer."""
+def stated(summary: Summary, code: str) -> list[Values]:
+    """The values of the findings of this code."""
+    return [finding.values for finding in findings(summary, code)]
+
+
+def statement(summary: Summary, code: str) -> Values:
+    """The values of the answer's statement of this code."""
     assert summary.answer is not None
-    return summary.answer.sentences[0]
+    return next(each.values for each in summary.answer.statements if each.code == code)
+
+
+def highest(summary: Summary) -> Values:
+    """The answer's statement on the highest rate."""
+    return statement(summary, "highest_rate")
 
 
 def codes(summary: Summary, server: str) -> set[str]:

@@ -6,19 +6,27 @@ After an intended change: `UPDATE_GOLDEN=1 pytest tests/golden`, then review the
 import io
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from rich.console import Console
 
+from factories.benchmarks import made_contents
+from factories.capacity import CapacityWorld, Uneven, made_capacity_run, made_plan
+from factories.costs import made_calibration
 from factories.history import made_runs
 from factories.run import World, made_run
 from factories.worded import summarise
 from tlslab.analysis.history import history
+from tlslab.domain.capacity import Objective
 from tlslab.domain.finding import Summary
+from tlslab.domain.run import RunContents
 from tlslab.experiment import load, with_levels
+from tlslab.lab.results import analysed
 from tlslab.lab.store import from_json, to_json
 from tlslab.report import render_ab, render_history_text, render_html, render_text
+from tlslab.words import worded
 
 FOLDER = Path(__file__).parent
 
@@ -58,6 +66,32 @@ def test_the_terminals_history() -> None:
     assert isinstance(console.file, io.StringIO)
     lines = (line.rstrip() for line in console.file.getvalue().splitlines())
     compare("history.txt", "\n".join(lines) + "\n")
+
+
+# Runs whose findings kept runs have not: those have few repetitions.
+MADE: dict[str, Callable[[], RunContents]] = {
+    "benchmark": made_contents,
+    "costs": lambda: made_calibration(noise=0.01),
+    "capacity": lambda: made_capacity_run(
+        {
+            "nginx": CapacityWorld(alone=1100.0),
+            "apache": Uneven(alone=700.0, seed=3),
+            "haproxy": CapacityWorld(client_us=600.0, seed=5),
+            "caddy": CapacityWorld(status=lambda step: "failed"),
+        },
+        made_plan(remedies=True, objective=Objective("p99", 5.0), repetitions=5),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_sentences_of_findings_and_answer(name: str) -> None:
+    summary = worded(analysed(MADE[name]()))
+    answer = summary.answer
+    assert answer is not None
+    lines = [answer.question, *answer.sentences, answer.confidence]
+    lines += [f"{finding.code}: {finding.text}" for finding in summary.findings]
+    compare(f"sentences-{name}.txt", "".join(f"{line}\n" for line in lines))
 
 
 def test_abs_blocks(summary: Summary) -> None:

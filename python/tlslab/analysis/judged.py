@@ -75,11 +75,9 @@ class JudgedCell:
 
 def judged_cells(contents: RunContents) -> list[JudgedCell]:
     """All cells of a run's plan."""
-    by_cell: dict[str, list[Trial]] = {cell.key: [] for cell in contents.plan.cells}
-    for trial in contents.trials:
-        by_cell.setdefault(trial.cell, []).append(trial)
+    trials = contents.by_cell
     return [
-        JudgedCell(cell, list(_judged(contents, cell, by_cell[cell.key])))
+        JudgedCell(cell, list(_judged(contents, cell, trials[cell.key])))
         for cell in contents.plan.cells
     ]
 

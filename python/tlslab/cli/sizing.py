@@ -25,6 +25,7 @@ from tlslab.lab.results import newest_calibration, read_contents
 from tlslab.lab.store import RunFolder, to_json
 from tlslab.report import resume_command
 from tlslab.report.sizing_words import render_sizing
+from tlslab.words.costs import implausible_words
 
 _Levels = Mapping[str, str]
 
@@ -63,9 +64,9 @@ def plan(folder: Path | None, question: Question, as_json: bool) -> int:
     if found.model is None:
         raise _no_model(run, contents)
     mix = _mix(run, contents, found.model, question)
-    if reason := found.implausible.get(bytes_part(mix, contents.experiment)):
+    if costs := found.implausible.get(bytes_part(mix, contents.experiment)):
         raise CannotTellError(
-            f"the calibration is not fit to plan with: {reason}",
+            f"the calibration is not fit to plan with: {implausible_words(costs)}",
             "make it again with sizes further apart or more blocks: `tlslab run calibrate --set "
             "document_bytes=1024,262144 --blocks N`",
         )

@@ -43,8 +43,15 @@ class Faults:
     until_s: float
 
 
-FAULT_KINDS = ("none", "slow", "frozen", "killed")
-POLICIES = ("none", "eject")
+# The load without a fault, with which the others are compared.
+CONTROL = "none"
+FAULT_KINDS = (CONTROL, "slow", "frozen", "killed")
+
+POLICY_WORDS: Mapping[str, str] = {
+    "none": "each node in its turn",
+    "eject": "a failed node left out for 5 s, one more try",
+}
+POLICIES = tuple(POLICY_WORDS)
 
 
 @dataclass(frozen=True)

@@ -62,6 +62,24 @@ class Series:
     bounds: tuple[bool, ...] = ()
     objections: tuple[str, ...] = ()
 
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        points: Iterable[tuple[float | str, Estimate | None]],
+        dashed: bool = False,
+    ) -> "Series":
+        """The series of estimates over `x`, with their intervals."""
+        known = tuple(points)
+        return cls(
+            name=name,
+            x=tuple(x for x, _ in known),
+            y=tuple(None if each is None else each.value for _, each in known),
+            low=tuple(None if each is None else each.low for _, each in known),
+            high=tuple(None if each is None else each.high for _, each in known),
+            dashed=dashed,
+        )
+
     @property
     def points(self) -> tuple[Point, ...]:
         """The values one by one."""
@@ -93,18 +111,6 @@ class Series:
             samples=some(self.samples),
             bounds=some(self.bounds),
             objections=some(self.objections),
-        )
-
-    @classmethod
-    def of(cls, name: str, points: Iterable[tuple[float | str, Estimate]]) -> "Series":
-        """The series of estimates over `x`, with their intervals."""
-        known = tuple(points)
-        return cls(
-            name,
-            x=tuple(x for x, _ in known),
-            y=tuple(estimate.value for _, estimate in known),
-            low=tuple(estimate.low for _, estimate in known),
-            high=tuple(estimate.high for _, estimate in known),
         )
 
 

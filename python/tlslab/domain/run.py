@@ -1,6 +1,6 @@
 """A run: the content of one run folder before analysis."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -82,6 +82,14 @@ class Environment:
         return self.target
 
 
+def by_cell(plan: Plan, trials: Iterable[Trial]) -> dict[str, list[Trial]]:
+    """The trials of each cell of a plan, by its key."""
+    grouped: dict[str, list[Trial]] = {cell.key: [] for cell in plan.cells}
+    for trial in trials:
+        grouped.setdefault(trial.cell, []).append(trial)
+    return grouped
+
+
 @dataclass(frozen=True)
 class RunContents:
     """The content of a run folder: experiment, plan, environment, all trials, stack samples."""
@@ -91,6 +99,11 @@ class RunContents:
     environment: Environment
     trials: tuple[Trial, ...]
     stacks: tuple[CellStacks, ...] = ()
+
+    @property
+    def by_cell(self) -> dict[str, list[Trial]]:
+        """The trials of each cell, by its key."""
+        return by_cell(self.plan, self.trials)
 
 
 # The facts that define a kind of machine. Rates of different kinds say nothing about a change.

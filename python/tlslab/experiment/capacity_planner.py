@@ -19,8 +19,8 @@ from tlslab.domain.run_faults import usable
 from tlslab.domain.search import Inconclusive, Next, SearchState, search_levels, search_state
 from tlslab.domain.trial import Trial
 from tlslab.domain.two_stage import repetitions
+from tlslab.domain.warm_up import warmed
 from tlslab.domain.workload import resumption_in
-from tlslab.experiment.warm_enough import warmed
 
 # A cell with this many failed runs is given up.
 MOST_FAILURES = 3

@@ -13,7 +13,8 @@ from factories import benchmarks as made_benchmarks
 from factories.capacity import made_capacity_run
 from factories.run import World, made_run
 from factories.validation import made_validation
-from factories.worded import advised, summarise
+from factories.worded import summarise
+from tlslab.advice import advised
 from tlslab.advice.emit import FORMS, Preference, offer_of
 from tlslab.advice.policy import policies
 from tlslab.analysis.overlay import Side, overlay

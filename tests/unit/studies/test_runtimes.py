@@ -7,10 +7,9 @@ import pytest
 from factories.capacity import CapacityWorld, made_capacity_run
 from factories.runtimes import PLAN, RULES, Warming, made_runtime
 from tlslab.analysis.capacity.capacity_cell import CapacityCell, measure
-from tlslab.analysis.capacity.known import is_comparable, open_label
-from tlslab.analysis.capacity.openness import COLD
-from tlslab.analysis.capacity.warm_up_outcome import all_warm, warm_ups
 from tlslab.domain.estimates import CONNECTIONS
+from tlslab.domain.open_maxima import COLD
+from tlslab.domain.warm_up import all_warm, warm_ups
 from tlslab.studies import runtimes
 
 STUDY = runtimes.RUNTIMES.figures()
@@ -91,6 +90,6 @@ def test_a_server_that_was_not_found_warm_leaves_its_maximum_open() -> None:
     cold = measure(planned, trials, replace(PLAN, warm_up=strict), where)
     assert cold.open == (COLD,)
     assert cold.summary.left_open[CONNECTIONS] == "not every server was found warm"
-    assert (is_comparable(cold), open_label(cold)) == (False, "not warm")
+    assert (cold.is_comparable, cold.open_label) == (False, "not warm")
     assert CONNECTIONS in cold.summary.lower_bounds
     assert all_warm(trials, [], strict)

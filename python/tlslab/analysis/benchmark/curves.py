@@ -9,7 +9,6 @@ from tlslab.analysis.stats.scaling import Block, Knee, Law, find_knee, fit_law
 from tlslab.domain.benchmark import ENGINE
 from tlslab.domain.estimate import Estimate
 from tlslab.domain.estimates import OPERATIONS
-from tlslab.domain.wording import joined
 
 BENCHMARK_WORDS: Mapping[str, str] = {
     "handshake-tls12": "TLS 1.2 handshakes",
@@ -61,14 +60,6 @@ class Curve:
         """Whether the processes of any of its cells were still warming up."""
         notes = (note for cell in self.cells.values() for note in cell.summary.reasons)
         return any(note.code == WARMING_UP for note in notes)
-
-    @property
-    def without_result(self) -> str:
-        """`; no result at 8 and 16 threads`; empty if all numbers of threads have a result."""
-        if not self.bare:
-            return ""
-        threads = joined([str(number) for number in self.bare])
-        return f"; no result at {threads} thread{'' if self.bare == (1,) else 's'}"
 
     def estimates(self, name: str) -> list[tuple[int, Estimate]]:
         """An estimate over threads, for the cells that have it."""

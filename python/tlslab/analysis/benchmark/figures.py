@@ -87,14 +87,7 @@ def _latency(benchmark: str, curves: Sequence[Curve], log: bool) -> Figure:
 
 
 def _series(name: str, points: Sequence[Point], dashed: bool = False) -> Series:
-    return Series(
-        name,
-        tuple(float(threads) for threads, _ in points),
-        tuple(each.value for _, each in points),
-        tuple(each.low for _, each in points),
-        tuple(each.high for _, each in points),
-        dashed=dashed,
-    )
+    return Series.of(name, [(float(threads), each) for threads, each in points], dashed)
 
 
 def _composition(composed: Sequence[Composition]) -> Figure:

@@ -1,12 +1,14 @@
-"""The findings of a benchmark: sentences on its curves, costs and faults."""
+"""The findings and the answer of a benchmark: ratios of processors, and knees of curves."""
 
 from collections.abc import Iterator, Sequence
+from typing import Literal
 
 from tlslab.analysis.benchmark.curves import Curve
 from tlslab.analysis.benchmark.processors import Costs
-from tlslab.analysis.enough import FEWEST
-from tlslab.domain.estimate import Estimate
-from tlslab.domain.finding import Finding
+from tlslab.analysis.enough import FEWEST, again, minutes, too_few
+from tlslab.domain.estimates import OPERATION, OPERATION_COST, OPERATIONS, SIGNERS_COST, quantile
+from tlslab.domain.finding import Answer, Finding, Lacking, Statement, Tile, Values
+from tlslab.domain.run import RunContents
 
 # A knee is not established if throughput may still grow by more than this factor beyond it.
 OPEN = 1.1
@@ -14,8 +16,28 @@ OPEN = 1.1
 # If throughput may still grow by more than this factor, nothing is known about a knee.
 UNKNOWN = 2.0
 
-# The reason that a curve in warm-up gives no finding.
-STILL_WARMING = "its processes were still warming up"
+_FEWEST_TILES = 3
+
+# What is known of the growth of a curve's throughput: it has a knee, it grows to its end, it may
+# grow by a little (`open`) or by more than UNKNOWN (`far`) beyond its knee; or nothing is known.
+Growth = Literal["knee", "grows", "open", "far", "warming", "few", "unknown"]
+
+_CODES: dict[Growth, str] = {"knee": "knee", "grows": "no_knee"}
+
+
+def growth(curve: Curve) -> Growth:
+    """What is known of the growth of a curve's throughput."""
+    knee = curve.knee
+    if knee is None:
+        return "unknown"
+    if knee.at.n < FEWEST:
+        return "few"
+    if curve.warming:
+        return "warming"
+    if knee.at_end:
+        return "grows"
+    gain = 0.0 if knee.gain is None else knee.gain
+    return "far" if gain > UNKNOWN else "open" if gain > OPEN else "knee"
 
 
 def findings(curves: Sequence[Curve], found: Sequence[Costs], processors: int) -> Iterator[Finding]:
@@ -24,66 +46,102 @@ def findings(curves: Sequence[Curve], found: Sequence[Costs], processors: int) -
         yield _ratio(each)
     for curve in sorted(curves, key=lambda curve: curve.keys != "cluster"):
         if curve.knee is not None and curve.benchmark != "draw":
-            yield _knee(curve, processors)
+            code = _CODES.get(growth(curve), "knee_open")
+            cells = tuple(cell.summary.key for cell in curve.cells.values())
+            yield Finding(code, cells=cells, values=_knee(curve, processors))
 
 
-def _knee(curve: Curve, processors: int) -> Finding:
-    assert curve.knee is not None
-    knee = curve.knee
-    _, best = curve.best
-    cells = tuple(cell.summary.key for cell in curve.cells.values())
-    where = f"{curve.what}, {curve.name}"
-    unknown = f"{where}: where throughput stops growing is not known"
-    if knee.at.n < FEWEST:
-        text = f"{unknown}: fewer than {FEWEST} blocks carry no sentence."
-        return Finding("knee_open", text, cells)
-    if curve.warming:
-        text = f"{unknown}: {STILL_WARMING}. Warm up for longer."
-        return Finding("knee_open", text, cells)
-    if knee.at_end:
-        which = "the most that have a result" if curve.bare else "the most tried"
-        text = f"{where}: throughput still grew at {knee.at.value:g} threads, {which}"
-        return Finding("no_knee", f"{text}{curve.without_result}.", cells)
-    if knee.gain is not None and knee.gain > UNKNOWN:
-        text = (
-            f"{unknown}: beyond {_threads(knee.at)} it may still be more than {UNKNOWN:g} times as "
-            "high. Run more blocks."
-        )
-        return Finding("knee_open", text, cells)
-    if knee.gain is not None and knee.gain > OPEN:
-        text = (
-            f"{where}: beyond {_threads(knee.at)} no gain is detectable, but up to "
-            f"{knee.gain - 1:.0%} cannot be excluded: run more blocks."
-        )
-        return Finding("knee_open", text, cells)
-    gain = "" if knee.gain is None else f" (at most {max(0.0, knee.gain - 1):.1%})"
-    text = (
-        f"{where}: beyond {_threads(knee.at)} no gain is detectable{gain}; the most is "
-        f"{best.value:,.0f}/s, on {processors} processors{curve.without_result}."
-    )
-    return Finding("knee", text, cells)
-
-
-def _threads(at: Estimate) -> str:
-    words = f"{at.value:g} thread{'' if at.value == 1 else 's'}"
-    return words if at.low is None or at.low == at.high else f"{words} ({at.low:g} to {at.high:g})"
+def _knee(curve: Curve, processors: int) -> Values:
+    threads, best = curve.best
+    return {
+        "curve": f"{curve.what}, {curve.name}",
+        "growth": growth(curve),
+        "at": curve.knee.at if curve.knee else None,
+        "gain": curve.knee.gain if curve.knee else None,
+        "best": best,
+        "threads": threads,
+        "processors": processors,
+        "bare": curve.bare,
+        "far": UNKNOWN,
+    }
 
 
 def _ratio(costs: Costs) -> Finding:
-    ratio, curve = costs.ratio, costs.curve
-    interval = "" if ratio.low is None else f" ({ratio.low:.2f} to {ratio.high:.2f})"
-    text = (
-        f"{curve.what}, {curve.name}: one general processor keeps {ratio.value:.2f}{interval} "
-        f"signing processors busy{reservation(costs)}."
-    )
-    return Finding("processor_ratio", text, costs.cells)
+    values = {
+        "curve": f"{costs.curve.what}, {costs.curve.name}",
+        "ratio": costs.ratio,
+        "reservation": reservation(costs),
+    }
+    return Finding("processor_ratio", cells=costs.cells, values=values)
 
 
 def reservation(costs: Costs) -> str:
-    """The reason not to rely on a ratio, after a comma; empty for a reliable one."""
-    ratio = costs.ratio
-    if ratio.low is None or ratio.high is None:
-        return ", without an interval"
-    if ratio.n < FEWEST:
-        return f", from fewer than {FEWEST} forks"
-    return f", while {STILL_WARMING}" if costs.curve.warming else ""
+    """The reason not to rely on a ratio: `no_interval`, `few`, `warming`; empty for a reliable
+    one.
+    """
+    if costs.ratio.low is None or costs.ratio.high is None:
+        return "no_interval"
+    if costs.ratio.n < FEWEST:
+        return "few"
+    return "warming" if costs.curve.warming else ""
+
+
+def answer(
+    contents: RunContents, curves: Sequence[Curve], found: Sequence[Finding], processors: int
+) -> Answer:
+    """The answer from the first curve with several thread counts, preferably of the cluster.
+
+    Without such a curve, from the ratios of processors.
+    """
+    question = contents.experiment.title
+    drawn = [c for c in curves if c.benchmark != "draw" and len(c.cells) > 1]
+    drawn.sort(key=lambda curve: curve.keys != "cluster")
+    of_answer = [drawn[0]] if drawn else curves
+    n = min(
+        (len(c.values[OPERATIONS]) for curve in of_answer for c in curve.cells.values()), default=0
+    )
+    certainty = Statement("certainty", {"n": n, "intervals": bool(drawn)})
+    ratios = [Statement(e.code, e.values) for e in found if e.code == "processor_ratio"]
+    if drawn:
+        lacking = _lacking(contents, drawn[0], n)
+        said = [Statement("growth", _knee(drawn[0], processors)), *ratios]
+    elif not ratios:
+        return Answer(question, lacking=Lacking(code="no_benchmark"))
+    else:
+        lacking, said = too_few(contents, n) if n < FEWEST else None, ratios
+    return Answer(
+        question=question,
+        statements=() if lacking else tuple(said[:2]),
+        certainty=certainty,
+        lacking=lacking,
+        tiles=_tiles(drawn[0]) if drawn and not lacking else (),
+        figure=f"throughput-{drawn[0].benchmark}" if drawn else "composition",
+    )
+
+
+def _lacking(contents: RunContents, curve: Curve, n: int) -> Lacking | None:
+    if n < FEWEST:
+        return too_few(contents, n)
+    known = growth(curve)
+    if known in ("knee", "grows", "open"):
+        return None
+    lacking = Lacking(code="growth_unknown", values=_knee(curve, 0))
+    if known != "far":
+        return lacking
+    command = again(contents, "--blocks", str(2 * n))
+    return Lacking("", command, minutes(contents, 2.0), code=lacking.code, values=lacking.values)
+
+
+def _tiles(curve: Curve) -> tuple[Tile, ...]:
+    threads, best = curve.best
+    estimates = curve.cells[threads].summary.estimates
+    wanted = (
+        (OPERATION_COST, "Processor time of the process"),
+        (SIGNERS_COST, "Processor time of the signers"),
+        (quantile(OPERATION, 99), "Time of an operation, p99"),
+    )
+    tiles = [Tile(f"Operations/s at {threads} threads", best)]
+    if curve.knee is not None and not curve.knee.at_end:
+        tiles.append(Tile("Threads that are enough", curve.knee.at))
+    tiles += [Tile(title, estimates[name]) for name, title in wanted if name in estimates]
+    return tuple(tiles) if len(tiles) >= _FEWEST_TILES else ()

@@ -1,7 +1,7 @@
 """The estimates of one cell from its forks; a failed fork gives a reason, never a value."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from tlslab.analysis.compare import Measured
 from tlslab.analysis.stats.estimate import estimate
@@ -180,11 +180,3 @@ def _change_of_cost(usable: Sequence[Trial]) -> float | None:
             if min(first, last) > 0:
                 found.append(math.log(last / first))
     return sum(found) / len(found) if found else None
-
-
-def by_cell(cells: Sequence[Cell], trials: Sequence[Trial]) -> Mapping[str, list[Trial]]:
-    """The trials of each cell, by its key."""
-    found: dict[str, list[Trial]] = {cell.key: [] for cell in cells}
-    for trial in trials:
-        found.setdefault(trial.cell, []).append(trial)
-    return found

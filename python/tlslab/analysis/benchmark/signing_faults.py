@@ -16,19 +16,18 @@ from tlslab.analysis.enough import FEWEST
 from tlslab.analysis.stats.estimate import estimate, p_value
 from tlslab.analysis.stats.families import LEVEL, holm
 from tlslab.analysis.stats.share import share
-from tlslab.domain.benchmark import FAULT_KINDS, POLICIES, Slice, Timeline
+from tlslab.domain.benchmark import (
+    CONTROL,
+    FAULT_KINDS,
+    POLICIES,
+    POLICY_WORDS,
+    Slice,
+    Timeline,
+)
 from tlslab.domain.estimate import Estimate
 from tlslab.domain.figure import DataTable, Figure, Mark, Series
 from tlslab.domain.finding import Finding
 from tlslab.domain.trial import Trial
-from tlslab.domain.wording import figure, with_interval
-
-POLICY_WORDS: Mapping[str, str] = {
-    "none": "each node in its turn",
-    "eject": "a failed node left out for 5 s, one more try",
-}
-
-CONTROL = "none"
 
 
 @dataclass(frozen=True)
@@ -216,51 +215,26 @@ def fault_table(found: Sequence[Episode]) -> DataTable | None:
 
 
 def fault_findings(found: Sequence[Episode]) -> Iterator[Finding]:
-    """One sentence for the control and for each fault; none with fewer than FEWEST loads."""
+    """One finding for the control and for each fault; none with fewer than FEWEST loads."""
     said = [each for each in found if each.change is not None and each.change.n >= FEWEST]
     tested = [each.p for each in said if each.p is not None]
     adjusted = iter(holm(tested))
     for each in said:
         p = None if each.p is None else next(adjusted)
-        yield Finding(
-            f"fault_{each.fault}_{each.policy}",
-            f"{_where(each)}: {_throughput(each, p, len(tested))}{_failures(each)}.",
-        )
+        values = {
+            "fault": each.fault,
+            "policy": each.policy,
+            "change": each.change,
+            "over_control": each.over_control,
+            "changed": p is not None and p <= LEVEL and _is_apart(each.over_control),
+            "family": len(tested),
+            "failed": each.failed_share,
+        }
+        yield Finding(f"fault_{each.fault}_{each.policy}", values=values)
 
 
-def _where(episode: Episode) -> str:
-    if episode.fault == CONTROL:
-        return f"Without a fault ({POLICY_WORDS[episode.policy]})"
-    return f"With one of two signing nodes {episode.fault} ({POLICY_WORDS[episode.policy]})"
-
-
-def _throughput(episode: Episode, p: float | None, family: int) -> str:
-    """The change of the rate; `p` is adjusted for the `family` faults in the findings."""
-    assert episode.change is not None
-    change = f"{with_interval(episode.change)} times that before"
-    if episode.fault == CONTROL:
-        return f"the rate of the seconds in which others have a fault is {change}"
-    if episode.over_control is None:
-        return f"the rate is {change}; no control says how much of that the fault did"
-    ratio = episode.over_control
-    over = f"{with_interval(ratio)} times what the control leads to expect"
-    if family > 1:
-        over += f" ({family} loads with a fault judged together)"
-    alone = ratio.low is not None and ratio.high is not None and not ratio.low <= 1 <= ratio.high
-    if not (alone and p is not None and p <= LEVEL):
-        return f"the run cannot tell whether the fault changed the rate, which is {over}"
-    return f"the rate is {over}"
-
-
-def _failures(episode: Episode) -> str:
-    failed = episode.failed_share
-    if failed is None:
-        return ""
-    if failed.value == 0:
-        return "; no operation failed"
-    interval = (
-        ""
-        if failed.low is None or failed.high is None
-        else f" (95 %: {figure(failed.low * 100)} to {figure(failed.high * 100)})"
-    )
-    return f"; {figure(failed.value * 100)} %{interval} of the operations failed"
+def _is_apart(ratio: Estimate | None) -> bool:
+    """Whether the interval of a ratio does not contain 1."""
+    if ratio is None or ratio.low is None or ratio.high is None:
+        return False
+    return not ratio.low <= 1 <= ratio.high

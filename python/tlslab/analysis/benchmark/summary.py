@@ -3,11 +3,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
-from tlslab.analysis.benchmark.answer import answer
 from tlslab.analysis.benchmark.curves import make_curves
 from tlslab.analysis.benchmark.figures import figures
-from tlslab.analysis.benchmark.findings import findings
-from tlslab.analysis.benchmark.fork_estimates import by_cell, measure
+from tlslab.analysis.benchmark.findings import answer, findings
+from tlslab.analysis.benchmark.fork_estimates import measure
 from tlslab.analysis.benchmark.processors import compositions, costs
 from tlslab.analysis.benchmark.signing_faults import (
     episodes,
@@ -31,7 +30,7 @@ COMPARED = (OPERATIONS, OPERATION_COST)
 
 def measured_cells(contents: RunContents) -> list[Measured]:
     """All cells without a fault, each with its estimates by fork."""
-    trials = by_cell(contents.plan.cells, contents.trials)
+    trials = contents.by_cell
     return [
         measure(cell, trials[cell.key], contents.plan.blocks)
         for cell in contents.plan.cells
@@ -44,7 +43,7 @@ def summarise(contents: RunContents) -> Summary:
     experiment = contents.experiment
     settings = settings_of(experiment)
     processors = len(contents.environment.target.processors)
-    trials = by_cell(contents.plan.cells, contents.trials)
+    trials = contents.by_cell
     blocks = contents.plan.blocks
     loads = [cell for cell in contents.plan.cells if "fault" in cell.factors]
     cells = measured_cells(contents)

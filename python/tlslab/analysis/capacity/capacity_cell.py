@@ -1,23 +1,28 @@
-"""A cell of a capacity experiment: its trials by stage, its verdict, its estimates."""
+"""A cell of a capacity experiment: its trials by stage, and all that is decided about it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from tlslab.analysis import steadiness
-from tlslab.analysis.capacity.openness import is_least, open_codes, open_words
-from tlslab.analysis.capacity.points import Point, by_fraction, judged, point, time_estimates
-from tlslab.analysis.capacity.saturation import Capacity, capacity
-from tlslab.analysis.capacity.verdict import disturbances, judge, limit_words
-from tlslab.analysis.capacity.warm_up_outcome import all_warm
+from tlslab.analysis.capacity.points import (
+    Capacity,
+    Point,
+    by_fraction,
+    capacity,
+    judged,
+    point,
+    time_estimates,
+)
+from tlslab.analysis.capacity.verdict import Limit, is_of_server, judge
 from tlslab.analysis.compare import Measured
 from tlslab.analysis.enough import FEWEST
 from tlslab.analysis.judged import backend, negotiated
 from tlslab.analysis.measures import Processors, loading_values
 from tlslab.analysis.processor_use import cpu_over_time
 from tlslab.analysis.server_side import widened
-from tlslab.analysis.stats.estimate import two_stage_estimate
+from tlslab.analysis.stats.estimate import MOVER, ratio_of, two_stage_estimate
 from tlslab.analysis.stats.latency import quantiles
 from tlslab.domain.capacity import CapacityPlan, Stage
+from tlslab.domain.cell_names import cell_names
 from tlslab.domain.distribution import Distribution
 from tlslab.domain.estimate import Estimate
 from tlslab.domain.estimates import (
@@ -26,20 +31,33 @@ from tlslab.domain.estimates import (
     RESPONSE,
     SERVER_BUSY,
     SERVICE,
+    SHARE,
     at_load,
     in_order,
     quantity,
 )
 from tlslab.domain.finding import CellSummary
 from tlslab.domain.loads import loads_of
+from tlslab.domain.open_maxima import UNSTEADY, open_label, open_words
 from tlslab.domain.plan import Cell
 from tlslab.domain.run import Environment
-from tlslab.domain.run_faults import usable
 from tlslab.domain.run_record import load_histograms
-from tlslab.domain.search import Level, Next, SearchState, pooled, search_levels, search_state
+from tlslab.domain.search import (
+    Level,
+    Next,
+    SearchState,
+    pooled,
+    search_levels,
+    search_state,
+)
 from tlslab.domain.trial import Trial
 
-# The estimate of the highest load that meets the objective. Only a confirmed load is one.
+# The estimate CAPACITY is of a confirmed load alone; of others the reason is stated.
+
+_UNCONFIRMED = (
+    "the highest load that met the objective is not confirmed",
+    "no load that could be judged met the objective",
+)
 
 
 @dataclass(frozen=True)
@@ -49,8 +67,9 @@ class CapacityCell:
     `levels`: those of the search. `values`: the trials of the maximum by estimate name and
     repetition. `points`: the open loops at the experiment's fractions; `searched`: those of the
     search within the objective. `capacity`: the highest load that meets the experiment's objective,
-    if there is one. `limit`: in words, the side that limited the rate of the maximum. `open`: codes
-    (openness) of the reasons that the server's highest rate is not known.
+    if there is one. `shared`: server and generator share a processor. `open`: codes of the reasons
+    that the server's highest rate is not known (verdict.MaximumVerdict). `name`: among the cells of
+    a report.
     """
 
     cell: Cell
@@ -63,8 +82,9 @@ class CapacityCell:
     searched: Sequence[Point]
     capacity: Capacity | None
     shared: bool
-    limit: str = ""
+    limit: Limit
     open: tuple[str, ...] = ()
+    name: str = ""
 
     def of(self, stage: Stage) -> list[Trial]:
         """The done trials of a stage."""
@@ -74,14 +94,6 @@ class CapacityCell:
     def loads(self) -> list[Point]:
         """All open loops."""
         return [*self.points, *self.searched]
-
-    @property
-    def has_answer(self) -> bool:
-        """Whether a sentence may say which load meets the objective.
-
-        By a search, or by enough repetitions at the loads that were offered.
-        """
-        return self.capacity is not None and (bool(self.searched) or self.capacity.n >= FEWEST)
 
     @property
     def key(self) -> str:
@@ -109,6 +121,73 @@ class CapacityCell:
         peak = None if isinstance(self.search, Next) else self.search.peak
         return None if peak is None else peak.connections
 
+    @property
+    def has_maximum(self) -> bool:
+        """Whether the maximum supports a sentence, by the cell's verdict."""
+        return self.maximum is not None and self.summary.verdict in ("valid", "at_least")
+
+    @property
+    def is_enough(self) -> bool:
+        """Whether the maximum has enough repetitions for a sentence."""
+        return self.maximum is not None and self.maximum.n >= FEWEST
+
+    @property
+    def is_steady(self) -> bool:
+        """Whether the rate of the maximum was steady."""
+        return UNSTEADY not in self.open
+
+    @property
+    def is_bound(self) -> bool:
+        """Whether the maximum is a lower bound. A rate that was not steady is none."""
+        return self.summary.verdict == "at_least" and self.is_steady
+
+    @property
+    def open_label(self) -> str:
+        """`not steady` or several; empty for a lower bound, and where nothing is open."""
+        return "" if self.is_bound else open_label(self.open)
+
+    @property
+    def is_comparable(self) -> bool:
+        """Whether the maximum is the server's limit, so that a ratio may use it."""
+        busy = self.summary.estimates.get(SERVER_BUSY)
+        return is_of_server(self.open, None if busy is None else busy.value)
+
+    @property
+    def has_answer(self) -> bool:
+        """Whether a sentence may say which load meets the objective.
+
+        By a search, or by enough repetitions at the loads that were offered.
+        """
+        return self.capacity is not None and (bool(self.searched) or self.capacity.n >= FEWEST)
+
+    @property
+    def share(self) -> Estimate | None:
+        """The load of the capacity over the maximum; None without either.
+
+        None, too, if the maximum was of a rate that was not steady: the share may then be less or
+        more. The load was offered and has no error: the interval is that of the maximum alone. A
+        load above the maximum by more than its error has no share: the maximum was measured too
+        low.
+        """
+        if self.capacity is None or self.maximum is None:
+            return None
+        if not (self.has_maximum and self.is_steady):
+            return None
+        load = self.capacity.load
+        method = f"the load over the maximum; {MOVER}"
+        exact = replace(load, low=load.value, high=load.value)
+        share = ratio_of(exact, self.maximum, SHARE, method)
+        if (share.value if share.low is None else share.low) > 1:
+            return None
+        high = None if share.high is None else min(1.0, share.high)
+        return replace(share, value=min(1.0, share.value), high=high)
+
+
+def named(cells: Sequence[CapacityCell]) -> list[CapacityCell]:
+    """The cells of a report with their names."""
+    names = cell_names([cell.factors for cell in cells])
+    return [replace(cell, name=name) for cell, name in zip(cells, names, strict=True)]
+
 
 def cell_processors(cell: Cell, environment: Environment) -> tuple[Processors, bool]:
     """The processors of server and generator in a cell, and whether they share one."""
@@ -125,46 +204,49 @@ def measure(
 ) -> CapacityCell:
     """Sorts and judges the trials of one cell."""
     processors, shared = cell_processors(cell, where)
-    searched = search_levels(trials)
-    levels = pooled(searched)
-    search = search_state(searched, plan.search)
-    maxima = [t for t in trials if t.factors.get("stage") == "maximum"]
-    counted_in = [t for t in maxima if usable(t, "maximum")]
-    values = _values(counted_in, processors)
-    points, within = (_points(trials, s, processors, shared) for s in ("open_loop", "within"))
-    estimates = _estimates(values, plan.maximum.trials)
-    times, missing = _times(counted_in, points)
+    levels = search_levels(trials)
+    search = search_state(levels, plan.search)
+    judgement = judge(trials, search, processors, shared, plan.warm_up)
+    values = _values(judgement.usable, processors)
+    points, within = (
+        [p for t in trials if t.factors["stage"] == s and (p := point(t, processors, shared))]
+        for s in ("open_loop", "within")
+    )
+    estimates = {
+        name: two_stage_estimate(
+            list(values[name].values()), quantity(name).unit, plan.maximum.trials
+        )
+        for name in in_order(values)
+    }
+    times, missing = _times(judgement.usable, points)
     loads = () if plan.objective is None else loads_of((*points, *within), plan.objective)
     kept = capacity(loads)
     if kept is not None and kept.is_confirmed:
         estimates[CAPACITY] = kept.load
     elif kept is not None:
-        missing[CAPACITY] = f"the objective is met {kept.words}"
-    verdict, reasons = judge(trials, maxima, counted_in, search, processors, shared)
-    labels = [steadiness.labels({"maximum": t.runs["maximum"]}) for t in counted_in]
-    reasons = (*reasons, *disturbances(counted_in, processors, labels))
-    warm = plan.warm_up is None or all_warm(trials, counted_in, plan.warm_up)
-    open_ = open_codes(reasons, counted_in, processors, labels, warm)
+        missing[CAPACITY] = _UNCONFIRMED[kept.bound == "below"]
+    busy = estimates.get(SERVER_BUSY)
+    of_server = is_of_server(judgement.open, None if busy is None else busy.value)
     rates = [name for name in values if quantity(name).is_bounded]
-    least = rates if is_least(open_, estimates.get(SERVER_BUSY)) else []
+    least = [] if of_server or UNSTEADY in judgement.open else rates
     summary = CellSummary(
         key=cell.key,
         factors=dict(cell.factors),
-        verdict=verdict,
-        reasons=reasons,
-        trials=len(counted_in),
-        estimates={**widened(estimates, counted_in), **times},
+        verdict=judgement.verdict,
+        reasons=judgement.reasons,
+        trials=len(judgement.usable),
+        estimates={**widened(estimates, judgement.usable), **times},
         not_measurable=missing,
         lower_bounds=(*least, *({CAPACITY} & set(estimates))),
-        left_open=dict.fromkeys(rates, open_words(open_)) if open_ else {},
-        cpu_over_time=cpu_over_time(counted_in, "maximum", len(processors.server) or None),
+        left_open=dict.fromkeys(rates, open_words(judgement.open)) if judgement.open else {},
+        cpu_over_time=cpu_over_time(judgement.usable, "maximum", len(processors.server) or None),
         backend=backend(trials),
         negotiated=negotiated(trials),
     )
     return CapacityCell(
         cell=cell,
         trials=trials,
-        levels=levels,
+        levels=pooled(levels),
         search=search,
         summary=summary,
         values=values,
@@ -172,35 +254,18 @@ def measure(
         searched=within,
         capacity=kept,
         shared=shared,
-        limit=limit_words(counted_in, processors),
-        open=open_,
+        limit=judgement.limit,
+        open=judgement.open,
     )
-
-
-def _points(
-    trials: Sequence[Trial], stage: Stage, processors: Processors, shared: bool
-) -> list[Point]:
-    """The open loops of a stage."""
-    found = (point(t, processors, shared) for t in trials if t.factors["stage"] == stage)
-    return [each for each in found if each is not None]
 
 
 def _values(maxima: Sequence[Trial], processors: Processors) -> dict[str, dict[int, float]]:
     """The values of the trials of the maximum, by estimate and repetition."""
-    found: dict[str, dict[int, float]] = {}
+    values: dict[str, dict[int, float]] = {}
     for trial in maxima:
-        run = trial.runs["maximum"]
-        for name, value in loading_values(run, processors).items():
-            found.setdefault(name, {})[int(trial.factors["repetition"])] = value
-    return found
-
-
-def _estimates(values: Mapping[str, Mapping[int, float]], planned: int) -> dict[str, Estimate]:
-    """The estimates over the repetitions of the maximum."""
-    return {
-        name: two_stage_estimate(list(values[name].values()), quantity(name).unit, planned)
-        for name in in_order(values)
-    }
+        for name, value in loading_values(trial.runs["maximum"], processors).items():
+            values.setdefault(name, {})[int(trial.factors["repetition"])] = value
+    return values
 
 
 def _times(
@@ -208,13 +273,10 @@ def _times(
 ) -> tuple[dict[str, Estimate], dict[str, str]]:
     """Service times at the maximum, and response times at each fraction: `..._at_60`."""
     encoded = [load_histograms(t.runs["maximum"].record).get("service") for t in maxima]
-    parts = [Distribution.decode(text) for text in encoded if text]
-    found: dict[str, Estimate] = {}
-    missing: dict[str, str] = {}
-    if any(part.n for part in parts):
-        found, missing = quantiles(SERVICE, [part for part in parts if part.n])
+    parts = [part for text in encoded if text and (part := Distribution.decode(text)).n]
+    estimates, missing = quantiles(SERVICE, parts) if parts else ({}, {})
     for fraction, group in by_fraction(points).items():
-        estimates, reasons = time_estimates(judged(group), RESPONSE)
-        found |= {at_load(name, fraction): value for name, value in estimates.items()}
+        of_load, reasons = time_estimates(judged(group), RESPONSE)
+        estimates |= {at_load(name, fraction): value for name, value in of_load.items()}
         missing |= {at_load(name, fraction): reason for name, reason in reasons.items()}
-    return found, missing
+    return estimates, missing

@@ -1,191 +1,105 @@
-"""The findings of a capacity experiment: sentences, each with its intervals.
+"""The findings and the answer of a capacity experiment: codes with their numbers.
 
-Results of fewer than FEWEST repetitions get no sentence; they are in the tables. The load that a
-search found within the objective has no interval, and gets one.
+Results of fewer than FEWEST repetitions give none; they are in the tables. The load that a search
+found within the objective has no interval, and gives one.
 """
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
 
 from tlslab.analysis.capacity.capacity_cell import CapacityCell
-from tlslab.analysis.capacity.known import (
-    chosen_words,
-    has_maximum,
-    is_open,
-    maximum_words,
-    open_label,
-    over,
-    times_words,
-    unsteady,
-    why_open,
-)
-from tlslab.analysis.capacity.naming import cell_names
-from tlslab.analysis.capacity.pairs import scaling_pairs, server_pairs, variant_pairs
+from tlslab.analysis.capacity.figures import identifier
 from tlslab.analysis.capacity.points import judged
-from tlslab.analysis.capacity.ratios import Ratios
+from tlslab.analysis.capacity.ratios import over, ratios
 from tlslab.analysis.capacity.remedies import Remedy, remedies
-from tlslab.analysis.capacity.share import of_maximum
-from tlslab.analysis.enough import FEWEST
+from tlslab.analysis.enough import FEWEST, again, minutes, too_few
+from tlslab.analysis.ranking import differing
 from tlslab.analysis.stats.estimate import spread_of_ratio
 from tlslab.analysis.stats.families import LEVEL, holm
 from tlslab.domain.capacity import CapacityPlan
+from tlslab.domain.enough import too_wide
 from tlslab.domain.estimate import Estimate
-from tlslab.domain.estimates import RESPONSE, at_load, statistic
-from tlslab.domain.finding import Finding
+from tlslab.domain.estimates import (
+    CAPACITY,
+    CONNECTIONS,
+    RESPONSE,
+    SERVER_COST,
+    at_load,
+    quantile,
+    statistic,
+)
+from tlslab.domain.figure import Figure
+from tlslab.domain.finding import Answer, Finding, Lacking, Note, Statement, Tile
+from tlslab.domain.run import RunContents
 from tlslab.domain.search import Inconclusive
-from tlslab.domain.validation import RateResult, results_words
-from tlslab.domain.wording import counted, every, joined, percent, ratio_figure, with_interval
+from tlslab.domain.validation import results_words
 
-Named = Sequence[tuple[str, CapacityCell]]
+_FEWEST_TILES = 3
+_MOST_TILES = 5
+
+Cells = Sequence[CapacityCell]
 
 
-def findings(
-    cells: Sequence[CapacityCell], plan: CapacityPlan, baseline: Mapping[str, str]
-) -> tuple[Finding, ...]:
+def findings(cells: Cells, plan: CapacityPlan, baseline: Mapping[str, str]) -> tuple[Finding, ...]:
     """The answer first, then ratios, latency, objective, remedies, validation, reason.
 
     `baseline`: the levels with which others are compared.
     """
-    named = list(zip(cell_names([cell.factors for cell in cells]), cells, strict=True))
-    first_and_other = (
-        *scaling_pairs(cells),
-        *server_pairs(cells),
-        *variant_pairs(cells, baseline),
-    )
-    ratios = Ratios.of((other, first) for first, other in first_and_other)
     return (
-        *_maxima(named),
-        *_open(named),
-        *_generators(named),
-        *_scaling(cells, ratios),
-        *_servers(named, ratios),
-        *_variants(named, baseline, ratios),
-        *_latency(named),
-        *_objective(named, plan),
-        *_remedies(named),
-        *_validation(named),
-        *_inconclusive(named),
+        *_maxima([cell for cell in cells if cell.has_maximum]),
+        *_generators(cells),
+        *(
+            Finding(kind, cells=(ratio.less.key, ratio.more.key), values=ratio.values)
+            for kind, listed in ratios(cells, baseline).items()
+            for ratio in listed
+        ),
+        *_latency(cells),
+        *_objective(cells, plan),
+        *_remedies(cells),
+        *_validation(cells),
+        *_inconclusive(cells),
     )
 
 
-def _enough(found: Estimate | None) -> bool:
-    """Whether there is an estimate with enough repetitions for a sentence."""
-    return found is not None and found.n >= FEWEST
+def _maxima(able: Cells) -> Iterator[Finding]:
+    """The maxima; then those that are not known, whose reasons are with the cells."""
+    enough = [cell for cell in able if cell.is_enough]
+    if enough:
+        values = {
+            "connections": [cell.connections for cell in enough],
+            "bounds": [cell.is_bound for cell in enough],
+            "open": [[] if cell.is_bound else cell.open for cell in enough],
+        }
+        yield Finding("answer", cells=tuple(cell.key for cell in enough), values=values)
+    if open_ := tuple(cell.key for cell in able if cell.open):
+        yield Finding("open", cells=open_)
 
 
-def _maxima(named: Named) -> Iterator[Finding]:
-    able = [(name, cell) for name, cell in named if has_maximum(cell) and _enough(cell.maximum)]
-    if not able:
-        return
-    parts = []
-    for name, cell in able:
-        part = f"{name}: {maximum_words(cell)}, with {cell.connections} at once"
-        label = open_label(cell)
-        parts.append(f"{part} ({label})" if label else part)
-    text = f"New connections/s at most: {'; '.join(parts)}."
-    yield Finding("answer", text, tuple(cell.key for _, cell in able))
-
-
-def _open(named: Named) -> Iterator[Finding]:
-    """The cells whose maximum is not known, each with the reasons."""
-    found = [(name, cell) for name, cell in named if has_maximum(cell) and is_open(cell)]
-    if found:
-        listed = "; ".join(f"{name} ({why_open(cell)})" for name, cell in found)
-        text = f"Maxima that are not known exactly, and why: {listed}."
-        yield Finding("open", text, tuple(cell.key for _, cell in found))
-
-
-def _generators(named: Named) -> Iterator[Finding]:
+def _generators(cells: Cells) -> Iterator[Finding]:
     """The number of generators that made the load of the maximum, and the limiting side."""
-    for name, cell in named:
+    for cell in cells:
         used = [len(trial.runs["maximum"].record.hosts) for trial in cell.of("maximum")]
-        if not any(used) or not has_maximum(cell):
-            continue
-        text = (
-            f"{name}: {counted(max(used), 'generator')} made the load of the maximum; {cell.limit}."
-        )
-        yield Finding("generators", text, (cell.key,))
+        if any(used) and cell.has_maximum:
+            values = {"generators": max(used), **asdict(cell.limit)}
+            yield Finding("generators", cells=(cell.key,), values=values)
 
 
-def _scaling(cells: Sequence[CapacityCell], ratios: Ratios) -> Iterator[Finding]:
-    for fewer, more in scaling_pairs(cells):
-        comparison = over(more, fewer)
-        if comparison is None or comparison.n < FEWEST:
-            continue
-        n, m = fewer.factors["processors"], more.factors["processors"]
-        server = more.factors.get("server", "The server")
-        if times := times_words(comparison, more, fewer):
-            text = f"{server} takes {times} times the connections/s with {m} processors that it "
-            text += f"takes with {n}{chosen_words(more, fewer)}"
-            text += f"{ratios.verdict_words(more, fewer)}."
-        else:
-            name = more.factors.get("server", "the server")
-            text = f"How much more {name} takes with {m} processors than with {n} is not known: "
-            either = "it may take more than was measured with either"
-            text += f"{'a rate was not steady' if unsteady(more, fewer) else either}."
-        if more.shared:
-            text += (
-                " The generator shared one of these processors: the server alone would take more."
-            )
-        yield Finding("scaling", text, (fewer.key, more.key))
-
-
-def _servers(named: Named, ratios: Ratios) -> Iterator[Finding]:
-    for first, other in server_pairs([cell for _, cell in named]):
-        names = cell_names([other.factors, first.factors])
-        levels = other.factors.get("processors")
-        where = f" on {levels} processor{'' if levels == '1' else 's'}" if levels else ""
-        sides = (names[0], other), (names[1], first)
-        yield from _ratio("platforms", *sides, ratios, where)
-
-
-def _variants(named: Named, baseline: Mapping[str, str], ratios: Ratios) -> Iterator[Finding]:
-    names = {cell.key: name for name, cell in named}
-    for first, other in variant_pairs([cell for _, cell in named], baseline):
-        sides = (names[other.key], other), (names[first.key], first)
-        yield from _ratio("variants", *sides, ratios)
-
-
-def _ratio(
-    code: str,
-    more: tuple[str, CapacityCell],
-    less: tuple[str, CapacityCell],
-    ratios: Ratios,
-    where: str = "",
-) -> Iterator[Finding]:
-    """One cell's maximum over another's, with their names; `where` holds for both."""
-    (name, other), (first_name, first) = more, less
-    comparison = over(other, first)
-    if comparison is None or comparison.n < FEWEST:
-        return
-    if times := times_words(comparison, other, first):
-        text = f"{name} takes {times} times the connections/s of {first_name}{where}"
-        text += f"{chosen_words(other, first)}{ratios.verdict_words(other, first)}."
-    else:
-        text = f"Whether {name} takes more connections/s than {first_name}{where} is not "
-        both = "both may take more than was measured"
-        text += f"known: {'a rate was not steady' if unsteady(other, first) else both}."
-    yield Finding(code, text, (first.key, other.key))
-
-
-def _latency(named: Named) -> Iterator[Finding]:
+def _latency(cells: Cells) -> Iterator[Finding]:
     """Mean response times at the lowest and the highest load, judged together (Holm)."""
-    said = [(name, cell, ends) for name, cell in named if (ends := _ends(cell)) is not None]
-    adjusted = holm([_p_value(*means) for _, _, (_, means) in said])
-    for (name, cell, (loads, means)), p in zip(said, adjusted, strict=True):
-        (low, high), (first, last) = loads, means
-        of = "the highest rate that was measured" if is_open(cell) else "the maximum"
-        text = (
-            f"{name}: the mean response time is {with_interval(first)} ms at {percent(low)} of "
-            f"{of} and {with_interval(last)} ms at {percent(high)}{longer(first, last, p)}."
-        )
-        overloaded = sorted(
-            {point.fraction for point in judged(cell.points) if point.verdict == "overloaded"}
-        )
-        if overloaded:
-            where = joined([percent(each) for each in overloaded])
-            text += f" At {where} the server did not keep up in at least one run."
-        yield Finding("latency", text, (cell.key,))
+    said = [(cell, ends) for cell in cells if (ends := _ends(cell)) is not None]
+    adjusted = holm([_p_value(*means) for _, (_, means) in said])
+    for (cell, (loads, means)), p in zip(said, adjusted, strict=True):
+        overloaded = {p.fraction for p in judged(cell.points) if p.verdict == "overloaded"}
+        values = {
+            "loads": loads,
+            "means": means,
+            "longer": longer(*means, p),
+            "open": bool(cell.open),
+            "overloaded": sorted(overloaded),
+        }
+        yield Finding("latency", cells=(cell.key,), values=values)
 
 
 def _ends(cell: CapacityCell) -> tuple[tuple[float, float], tuple[Estimate, Estimate]] | None:
@@ -194,15 +108,11 @@ def _ends(cell: CapacityCell) -> tuple[tuple[float, float], tuple[Estimate, Esti
     None with too little data.
     """
     loads = {p.fraction for p in judged(cell.points) if p.response.n}
-    if len(loads) < 2 or not has_maximum(cell):
+    if len(loads) < 2 or not cell.has_maximum:
         return None
-    low, high = min(loads), max(loads)
-    first, last = _mean(cell, low), _mean(cell, high)
-    return ((low, high), (first, last)) if _enough(first) and _enough(last) else None
-
-
-def _mean(cell: CapacityCell, fraction: float) -> Estimate:
-    return cell.summary.estimates[at_load(statistic(RESPONSE, "mean"), fraction)]
+    ends = min(loads), max(loads)
+    first, last = (cell.summary.estimates[at_load(statistic(RESPONSE, "mean"), f)] for f in ends)
+    return (ends, (first, last)) if min(first.n, last.n) >= FEWEST else None
 
 
 def _p_value(first: Estimate, last: Estimate) -> float:
@@ -214,101 +124,228 @@ def _p_value(first: Estimate, last: Estimate) -> float:
     return 1.0 if spread is None else spread.p_value(math.log(last.value / first.value))
 
 
-def longer(first: Estimate, last: Estimate, p: float) -> str:
-    """Whether the second of two means is longer, in words; empty if either has no interval.
+def longer(first: Estimate, last: Estimate, p: float) -> bool | None:
+    """Whether the second of two means is established to be longer; None if one has no interval.
 
     `p` is the p-value of their difference, adjusted for all pairs in the report.
     """
     if first.high is None or last.low is None:
-        return ""
-    if last.low > first.high and p <= LEVEL:
-        return ": it is longer there"
-    return ": whether it is longer, these runs cannot tell"
+        return None
+    return last.low > first.high and p <= LEVEL
 
 
-def _objective(named: Named, plan: CapacityPlan) -> Iterator[Finding]:
-    for name, cell in named:
-        found = cell.capacity
-        if plan.objective is None or not cell.loads or (found and not cell.has_answer):
+def _objective(cells: Cells, plan: CapacityPlan) -> Iterator[Finding]:
+    for cell in cells:
+        if plan.objective is None or not cell.loads or (cell.capacity and not cell.has_answer):
             continue
-        if found is None:
-            text = (
-                f"{name}: whether it meets {plan.objective} is not known: each run was too short, "
-                "or had too few connections, or the generator was late at that load or a lower "
-                "one; measure for longer."
-            )
-            yield Finding("objective", text, (cell.key,))
-            continue
-        share = of_maximum(cell) if _enough(cell.maximum) else ""
-        text = f"{name} meets {plan.objective} {found.words}{share}."
-        yield Finding("objective", text, (cell.key,))
+        values = {
+            "objective": str(plan.objective),
+            "capacity": cell.capacity,
+            "share": cell.share if cell.is_enough else None,
+            "open": bool(cell.open),
+        }
+        yield Finding("objective", cells=(cell.key,), values=values)
 
 
-def _remedies(named: Named) -> Iterator[Finding]:
+def _remedies(cells: Cells) -> Iterator[Finding]:
     """The gains from the remedies, judged together (Holm)."""
     said = [
-        (name, cell, [each for each in remedies(cell) if _enough(each.ratio)])
-        for name, cell in named
+        (cell, [r for r in remedies(cell) if r.ratio and r.ratio.n >= FEWEST]) for cell in cells
     ]
-    known = [each for _, _, found in said for each in found if each.of_ratio != "unknown"]
-    tested = [1.0 if each.p is None else each.p for each in known]
-    differs = {id(each): p <= LEVEL for each, p in zip(known, holm(tested), strict=True)}
-    for name, cell, found in said:
-        reported = [_remedy(each, differs.get(id(each), False), len(tested)) for each in found]
-        if reported:
-            text = f"{name}, requests/s with a remedy: {'; '.join(reported)}."
-            yield Finding("remedies", text, (cell.key,))
+    known = [each for _, listed in said for each in listed if each.of_ratio != "unknown"]
+    adjusted = holm([1.0 if each.p is None else each.p for each in known])
+    differs = {id(each): p <= LEVEL for each, p in zip(known, adjusted, strict=True)}
+    for cell, listed in said:
+        if listed:
+            reported = [
+                {
+                    "name": each.name,
+                    "base": each.base,
+                    "ratio": each.ratio,
+                    "bound": each.of_ratio,
+                    "established": differs.get(id(each), False) and _is_apart(each),
+                }
+                for each in listed
+            ]
+            values = {"remedies": reported, "family": len(known)}
+            yield Finding("remedies", cells=(cell.key,), values=values)
 
 
-def _remedy(remedy: Remedy, differs: bool, family: int) -> str:
-    """The ratio, and a clause if no difference is established among the `family` ratios."""
-    assert remedy.ratio is not None
+def _is_apart(remedy: Remedy) -> bool:
+    """Whether the ratio's interval is apart from 1, on a side that its bound leaves."""
     ratio = remedy.ratio
-    interval = ""
-    if ratio.low is not None and ratio.high is not None:
-        interval = f" (95 %: {ratio_figure(ratio.low)} to {ratio_figure(ratio.high)})"
-    if remedy.of_ratio == "unknown":
-        return f"{remedy.name}: not known, the generator was the limit with and without"
-    bound = f"{remedy.of_ratio} " if remedy.of_ratio else ""
-    alone = ratio.low is not None and ratio.high is not None and not ratio.low <= 1 <= ratio.high
-    # The true ratio may be above a lower bound below 1, and below an upper bound above 1.
-    open_ = {"at least": ratio.value < 1, "at most": ratio.value > 1}.get(remedy.of_ratio, False)
-    among = f" among {every(family)} remedies" if family > 1 else ""
-    verdict = "" if differs and alone and not open_ else f", no difference is established{among}"
-    return (
-        f"{remedy.name} {bound}{ratio_figure(ratio.value)}{interval} times {remedy.base}{verdict}"
-    )
+    if ratio is None or ratio.low is None or ratio.high is None or ratio.low <= 1 <= ratio.high:
+        return False
+    open_ = {"at least": ratio.value < 1, "at most": ratio.value > 1}
+    return not open_.get(remedy.of_ratio, False)
 
 
-def _validation(named: Named) -> Iterator[Finding]:
-    found: list[RateResult] = []
-    keys = []
-    for _, cell in named:
-        for trial in cell.trials:
-            if trial.validation is not None:
-                keys.append(cell.key)
-                found.append(trial.validation)
-    if found:
-        text = (
-            "Beside a packet capture of the same connections: of the generator's own quantiles, "
-            f"{results_words(found)}."
-        )
-        yield Finding("validation", text, tuple(dict.fromkeys(keys)))
-        return
-    reasons = [
+def _validation(cells: Cells) -> Iterator[Finding]:
+    made = [(cell.key, t.validation) for cell in cells for t in cell.trials if t.validation]
+    failed = [
         trial.reason.message
-        for _, cell in named
+        for cell in cells
         for trial in cell.trials
         if trial.factors.get("stage") == "validation" and trial.reason is not None
     ]
-    if reasons:
-        text = f"The times were not validated against a packet capture: {reasons[0]}"
-        yield Finding("validation", text)
+    if made:
+        values = {"results": results_words([result for _, result in made])}
+        keys = tuple(dict.fromkeys(key for key, _ in made))
+        yield Finding("validation", cells=keys, values=values)
+    elif failed:
+        yield Finding("validation", values={"reason": failed[0]})
 
 
-def _inconclusive(named: Named) -> Iterator[Finding]:
-    for name, cell in named:
+def _inconclusive(cells: Cells) -> Iterator[Finding]:
+    for cell in cells:
         if isinstance(cell.search, Inconclusive):
-            reason = cell.search.reason.replace("_", " ")
-            text = f"{name}: the search was inconclusive ({reason}): {cell.search.message}."
-            yield Finding("inconclusive", text, (cell.key,))
+            values = {"reason": cell.search.reason, "message": cell.search.message}
+            yield Finding("inconclusive", cells=(cell.key,), values=values)
+
+
+def answer(
+    contents: RunContents,
+    cells: Cells,
+    plan: CapacityPlan,
+    figures: Sequence[Figure],
+) -> Answer:
+    """The answer from the cell with the highest valid rate; a lower bound counts by its value."""
+    able = [cell for cell in cells if cell.has_maximum]
+    question = contents.experiment.title
+    if not able:
+        return Answer(question, lacking=Lacking(code="no_maximum"))
+    able.sort(key=lambda cell: -(cell.maximum.value if cell.maximum else 0.0))
+    best = able[0]
+    lacking = _lacking(contents, able)
+    within: tuple[Statement, ...] = ()
+    if plan.objective is not None and best.has_answer:
+        values = {
+            "cell": best.key,
+            "objective": str(plan.objective),
+            "capacity": best.capacity,
+        }
+        within = (Statement("meets_objective", values),)
+    statements = (_highest(able), *(_missing(cells) or within))
+    if lacking:
+        statements = within if best.searched else ()
+    return Answer(
+        question=question,
+        statements=statements[:2],
+        certainty=Statement(
+            "certainty",
+            {
+                "n": len(best.values.get(CONNECTIONS, {})),
+                "loads": len({point.fraction for point in best.points}),
+                "pairs": len(able) * (len(able) - 1) // 2,
+            },
+        ),
+        lacking=lacking,
+        tiles=() if lacking else _tiles(best),
+        figure=_shown(best, figures, ("maximum",) if lacking else ("achieved", "maximum")),
+    )
+
+
+def _lacking(contents: RunContents, able: Cells) -> Lacking | None:
+    """The repetitions or precision that the cells in the answer lack; None if nothing."""
+    n = min(len(cell.values.get(CONNECTIONS, {})) for cell in able)
+    if n < FEWEST:
+        return too_few(contents, max(1, n), "repetition")
+    for cell in able:
+        assert cell.maximum is not None
+        if too_wide(cell.maximum.low, cell.maximum.high):
+            return Lacking(
+                command=again(contents, "--blocks", str(2 * n)),
+                minutes=minutes(contents, 2.0),
+                code="maximum_too_wide",
+                values={"cell": cell.key},
+            )
+    return None
+
+
+def _highest(able: Cells) -> Statement:
+    """The highest rate, its ratio to the next known one, and cells that may take more."""
+    best = able[0]
+    values = {
+        "cell": best.key,
+        "bound": best.is_bound,
+        "open": bool(best.open),
+        "steady": best.is_steady,
+        "rival": _rival(able),
+        "others": [cell.key for cell in able[1:] if cell.open],
+    }
+    return Statement("highest_rate", values)
+
+
+def _rival(able: Cells) -> Mapping[str, Any] | None:
+    """The highest maximum over that of the next cell whose maximum is known.
+
+    The rates select the two cells, therefore every pair of all cells is tested (Holm).
+    """
+    best = able[0]
+    known = [number for number, cell in enumerate(able) if number and cell.is_comparable]
+    if not known or not best.is_steady:
+        return None
+    rival = able[known[0]]
+    paired = over(best, rival)
+    if paired is None or paired.comparison.low is None:
+        return {"cell": rival.key, "bound": rival.is_bound, "ratio": None}
+    differs = differing([cell.measured for cell in able], CONNECTIONS)[0, known[0]] is not None
+    return {
+        "cell": rival.key,
+        "ratio": paired.values["ratio"],
+        "established": differs,
+        "bound": not best.is_comparable,
+        "may_differ": paired.comparison.may_differ,
+    }
+
+
+def _missing(cells: Cells) -> tuple[Statement, ...]:
+    """The cells without a valid maximum, though their server does what they ask for."""
+    without = [c for c in cells if not c.has_maximum and c.summary.verdict != "unsupported"]
+    if not without:
+        return ()
+    values = {"cell": without[0].key, "why": _why_missing(without[0]), "others": len(without) - 1}
+    return (Statement("no_valid_maximum", values),)
+
+
+def _why_missing(cell: CapacityCell) -> Note:
+    """The reason for a missing maximum: the cell's first failure, else its trials' fault."""
+    if cell.summary.verdict == "failed":
+        for trial in cell.trials:
+            if trial.status == "failed" and trial.reason is not None:
+                return Note(trial.reason.class_, trial.reason.message)
+    notes = cell.summary.reasons
+    of_maximum = [note for note in notes if not note.code.startswith(("trial_", "search_"))]
+    return next(iter((*of_maximum, *notes)), Note(cell.summary.verdict, cell.summary.verdict))
+
+
+def _tiles(cell: CapacityCell) -> tuple[Tile, ...]:
+    estimates = cell.summary.estimates
+    highest = max((point.fraction for point in cell.points), default=0.0)
+    # The highest load below the highest offered one whose runs say something about the server.
+    fraction = max((p.fraction for p in judged(cell.points) if p.fraction < highest), default=None)
+    p50, p99 = (
+        quantile(RESPONSE, p) if fraction is None else at_load(quantile(RESPONSE, p), fraction)
+        for p in (50, 99)
+    )
+    where = "" if fraction is None else f", {fraction * 100:g} % load"
+    label = cell.open_label
+    maximum = f"New connections/s, {label}" if label else "Maximum, new connections/s"
+    wanted = [
+        (maximum, CONNECTIONS, cell.is_bound),
+        ("Meets the objective, new connections/s", CAPACITY, True),
+        (f"Response time p50{where}", p50, False),
+        (f"Response time p99{where}", p99, False),
+        ("Server's processor time", SERVER_COST, False),
+    ]
+    tiles = [
+        Tile(title, estimates[name], bound) for title, name, bound in wanted if name in estimates
+    ]
+    return tuple(tiles[:_MOST_TILES]) if len(tiles) >= _FEWEST_TILES else ()
+
+
+def _shown(best: CapacityCell, figures: Sequence[Figure], wanted: Sequence[str]) -> str:
+    """The first of the wanted figures that exists for the best cell's server."""
+    server = best.factors.get("server", "")
+    ids = [each.id for each in figures]
+    return next((i for start in wanted for i in ids if i in (start, identifier(start, server))), "")

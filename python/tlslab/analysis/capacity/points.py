@@ -1,17 +1,23 @@
-"""The runs of an open loop: offered load, achieved rate, response times."""
+"""The open loops of a cell: each run, and the capacity that all of them show.
+
+`domain.loads` judges the loads; the planner follows the same judgement.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from tlslab.analysis.measures import Processors, client_busy, server_busy
 from tlslab.analysis.stats.estimate import estimate
 from tlslab.analysis.stats.latency import quantiles
+from tlslab.domain.capacity import CONFIRMING
 from tlslab.domain.distribution import Distribution
 from tlslab.domain.estimate import Estimate
-from tlslab.domain.estimates import MILLISECONDS, RESPONSE, statistic
-from tlslab.domain.loads import LoadRun, load_run, times_of
+from tlslab.domain.estimates import MILLISECONDS, PER_SECOND, RESPONSE, statistic
+from tlslab.domain.loads import STEP, Load, LoadRun, bracket, load_run, times_of
 from tlslab.domain.run_record import failures, mismatches
 from tlslab.domain.trial import Trial, TrialRun
+from tlslab.domain.wording import counted
 
 
 @dataclass(frozen=True)
@@ -43,8 +49,8 @@ def point(trial: Trial, processors: Processors, shared: bool) -> Point | None:
 
     `shared`: the generator shares a processor with the server.
     """
-    found = load_run(trial, shared)
-    if found is None:
+    judged_run = load_run(trial, shared)
+    if judged_run is None:
         return None
     run = trial.runs["load"]
     record, loop = run.record, run.record.open_loop
@@ -52,7 +58,7 @@ def point(trial: Trial, processors: Processors, shared: bool) -> Point | None:
     outcomes = record.outcomes
     ended = outcomes.completed + failures(outcomes) + mismatches(outcomes)
     return Point(
-        **vars(found),
+        **vars(judged_run),
         achieved=loop.achieved_per_s,
         completed=outcomes.completed / record.seconds if record.seconds else 0.0,
         service=times_of(record, "service"),
@@ -86,13 +92,59 @@ def time_estimates(
     Also returns the reasons for quantiles that are not measurable. `time`: response or service
     time.
     """
-    parts = [part for each in points if (part := _part(each, time)).n]
+    values = [point.response if time == RESPONSE else point.service for point in points]
+    parts = [part for part in values if part.n]
     if not parts:
         return {}, {}
-    found, missing = quantiles(time, parts)
+    estimates, missing = quantiles(time, parts)
     mean = estimate([part.mean() for part in parts], MILLISECONDS)
-    return {statistic(time, "mean"): mean, **found}, missing
+    return {statistic(time, "mean"): mean, **estimates}, missing
 
 
-def _part(point: Point, time: str) -> Distribution:
-    return point.response if time == RESPONSE else point.service
+LoadBound = Literal["between", "at_least", "below"]
+
+
+@dataclass(frozen=True)
+class Capacity:
+    """The highest load, in connections/s, that met an objective, below every load that missed it.
+
+    `between`: `load` met the objective in its `n` runs, `missed` is the lowest load that did not.
+    `at_least`: no load missed it; from `late` on the generator was late, which says nothing of the
+    server. `below`: no load below `load` met it, `load` missed it. `above`: a load a step above
+    `load` that met the objective, too; None if there is none.
+    """
+
+    load: Estimate
+    bound: LoadBound
+    n: int
+    missed: Load | None = None
+    above: Load | None = None
+    late: Load | None = None
+
+    @property
+    def is_confirmed(self) -> bool:
+        """Whether enough runs a step above met the objective, too: the value is a lower bound."""
+        return self.above is not None and self.above.runs >= CONFIRMING
+
+
+def capacity(loads: Sequence[Load]) -> Capacity | None:
+    """The capacity by all loads; None if none of them shows anything.
+
+    The value is a load that was offered: it has no interval, and is rather too low.
+    """
+    ends = bracket(loads)
+    met = ends.own or ends.best
+    if met is not None:
+        method = f"the highest load that met the objective, in {counted(met.runs, 'run')}"
+        if ends.own is not None:
+            method = f"the highest load that met the objective, also with {STEP - 1:.0%} more"
+        load = Estimate(met.offered, None, None, met.runs, PER_SECOND, method)
+        bound: LoadBound = "between" if ends.missed else "at_least"
+        above = ends.best if ends.own else None
+        late = next((each for each in loads if each.outcome == "late"), None)
+        return Capacity(load, bound, met.runs, ends.missed, above, late)
+    if ends.missed is None:
+        return None
+    n, method = ends.missed.runs, "the lowest load that missed the objective"
+    load = Estimate(ends.missed.offered, None, None, n, PER_SECOND, method)
+    return Capacity(load, "below", n, ends.missed)

@@ -3,9 +3,9 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from tlslab.analysis.capacity.capacity_cell import CapacityCell
+from tlslab.analysis.capacity.ratios import RatioBound, bound_of
 from tlslab.analysis.compare import paired_logs
 from tlslab.analysis.measures import client_busy
 from tlslab.analysis.stats.estimate import Array, estimate, mean_interval, p_value
@@ -15,10 +15,6 @@ from tlslab.domain.estimates import MICROSECONDS, PER_SECOND, RATIO
 from tlslab.domain.run_faults import usable
 from tlslab.domain.run_record import time_lost
 from tlslab.domain.trial import TrialRun
-
-# A ratio is a lower bound if the generator limited its numerator, an upper bound if it limited the
-# denominator.
-RatioBound = Literal["", "at least", "at most", "unknown"]
 
 
 @dataclass(frozen=True)
@@ -54,14 +50,14 @@ def remedies(cell: CapacityCell) -> list[Remedy]:
             continue
         setting = _setting(trial.factors)
         runs.setdefault(setting, {})[int(trial.factors["repetition"])] = run
-    found = []
+    settings = []
     for sort, level in sorted(runs):
         base = min(other for kind, other in runs if kind == sort)
         remedy = _remedy(sort, level, runs[sort, level])
         if level != base:
             remedy = _compared(remedy, runs[sort, level], runs[sort, base], _name(sort, base))
-        found.append(remedy)
-    return found
+        settings.append(remedy)
+    return settings
 
 
 def _setting(factors: Mapping[str, str]) -> tuple[str, float]:
@@ -86,13 +82,7 @@ def _remedy(sort: str, level: float, runs: _Runs) -> Remedy:
 def _compared(remedy: Remedy, runs: _Runs, without: _Runs, base: str) -> Remedy:
     """The remedy with its ratio to the setting without."""
     above, below = ({n: _requests(run) for n, run in each.items()} for each in (runs, without))
-    bounds: dict[tuple[bool, bool], RatioBound] = {
-        (False, False): "",
-        (True, False): "at least",
-        (False, True): "at most",
-        (True, True): "unknown",
-    }
-    of_ratio = bounds[remedy.bound, _limited(without)]
+    of_ratio = bound_of(remedy.bound, _limited(without))
     logs = paired_logs(above, below)
     p = p_value(logs) if len(logs) else None
     return replace(remedy, ratio=_ratio(logs), p=p, of_ratio=of_ratio, base=base)

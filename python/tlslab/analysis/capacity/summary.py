@@ -4,10 +4,9 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from tlslab.analysis.capacity.answer import answer
-from tlslab.analysis.capacity.capacity_cell import CapacityCell, measure
+from tlslab.analysis.capacity.capacity_cell import CapacityCell, measure, named
 from tlslab.analysis.capacity.figures import figures
-from tlslab.analysis.capacity.findings import findings
+from tlslab.analysis.capacity.findings import answer, findings
 from tlslab.analysis.capacity.tables import tables
 from tlslab.analysis.compare import comparisons
 from tlslab.analysis.experiment import summarise_experiment
@@ -17,18 +16,14 @@ from tlslab.domain.capacity import CONFIRMING, CapacityPlan, Objective, plan_of
 from tlslab.domain.finding import Summary
 from tlslab.domain.loads import long_enough_s
 from tlslab.domain.run import RunContents
-from tlslab.domain.trial import Trial
 from tlslab.domain.wording import counted, percent
 
 
 def measured_cells(contents: RunContents, plan: CapacityPlan) -> list[CapacityCell]:
-    """All cells of the plan, each with its trials."""
-    by_cell: dict[str, list[Trial]] = {cell.key: [] for cell in contents.plan.cells}
-    for trial in contents.trials:
-        by_cell.setdefault(trial.cell, []).append(trial)
-    return [
-        measure(cell, by_cell[cell.key], plan, contents.environment) for cell in contents.plan.cells
-    ]
+    """All cells of the plan, each with its trials and its name."""
+    trials = contents.by_cell
+    where = contents.environment
+    return named([measure(c, trials[c.key], plan, where) for c in contents.plan.cells])
 
 
 def summarise(contents: RunContents) -> Summary:

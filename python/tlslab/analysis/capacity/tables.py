@@ -3,12 +3,11 @@
 from collections.abc import Iterator, Sequence
 
 from tlslab.analysis.capacity.capacity_cell import CapacityCell
-from tlslab.analysis.capacity.naming import cell_names, percent_of_maximum
 from tlslab.analysis.capacity.points import Point, by_fraction, time_estimates
 from tlslab.analysis.capacity.remedies import Remedy, remedies
-from tlslab.analysis.capacity.share import share_cell
 from tlslab.analysis.stats.estimate import estimate
 from tlslab.domain.capacity import CapacityPlan
+from tlslab.domain.cell_names import percent_of_maximum
 from tlslab.domain.estimate import Estimate
 from tlslab.domain.estimates import (
     CLIENT_BUSY,
@@ -25,7 +24,7 @@ from tlslab.domain.figure import DataTable, TableCell
 from tlslab.domain.search import Converged, Inconclusive
 from tlslab.domain.stopping import LEAST_BLOCKS
 from tlslab.domain.validation import judged_words
-from tlslab.domain.wording import percent
+from tlslab.domain.wording import percent, share_with_interval
 
 _PHASES = {
     "connect": "connect: SYN to SYN-ACK",
@@ -37,15 +36,14 @@ _PHASES = {
 
 def tables(cells: Sequence[CapacityCell], plan: CapacityPlan) -> tuple[DataTable, ...]:
     """All tables that have rows."""
-    named = list(zip(cell_names([cell.factors for cell in cells]), cells, strict=True))
-    found = [_maxima(named, plan)]
-    found += [_points(name, cell, number) for number, (name, cell) in enumerate(named)]
-    found += [_remedies(name, cell, number) for number, (name, cell) in enumerate(named)]
-    found += [_validation(named)]
-    return tuple(table for table in found if table.rows)
+    made = [_maxima(cells, plan)]
+    made += [_points(cell, number) for number, cell in enumerate(cells)]
+    made += [_remedies(cell, number) for number, cell in enumerate(cells)]
+    made += [_validation(cells)]
+    return tuple(table for table in made if table.rows)
 
 
-def _maxima(named: Sequence[tuple[str, CapacityCell]], plan: CapacityPlan) -> DataTable:
+def _maxima(cells: Sequence[CapacityCell], plan: CapacityPlan) -> DataTable:
     columns = [
         "server", "search", "at once", "connections/s at most", "server µs/connection",
         "server busy", "generator busy", "memory MB", "verdict",
@@ -53,10 +51,10 @@ def _maxima(named: Sequence[tuple[str, CapacityCell]], plan: CapacityPlan) -> Da
     if plan.objective is not None:
         columns[4:4] = [f"connections/s with {plan.objective}", "of the maximum"]
     rows = []
-    for name, cell in named:
+    for cell in cells:
         found = cell.summary.estimates
         row: list[TableCell] = [
-            name,
+            cell.name,
             _search(cell),
             cell.connections,
             cell.maximum,
@@ -106,6 +104,20 @@ def _capacity(cell: CapacityCell) -> TableCell:
     return f"{load}{end} ({'confirmed' if found.is_confirmed else 'not confirmed'})"
 
 
+def share_cell(cell: CapacityCell) -> TableCell:
+    """The share of the maximum, with the side on which it is a bound; None if nothing is known.
+
+    A load that is not confirmed has no share.
+    """
+    if cell.capacity is None or cell.share is None:
+        return None
+    if cell.capacity.bound == "below":
+        return f"below {share_with_interval(cell.share)}"
+    if not cell.capacity.is_confirmed or cell.open:
+        return None
+    return f"at least {share_with_interval(cell.share)}"
+
+
 def _megabytes(value: Estimate | None) -> Estimate | None:
     if value is None:
         return None
@@ -113,11 +125,11 @@ def _megabytes(value: Estimate | None) -> Estimate | None:
     return Estimate(value.value / 1e6, low, high, value.n, "MB", value.method)
 
 
-def _points(name: str, cell: CapacityCell, number: int) -> DataTable:
+def _points(cell: CapacityCell, number: int) -> DataTable:
     rows = tuple(_row(f, points) for f, points in by_fraction(cell.loads).items())
     return DataTable(
         id=f"loads-{number}",
-        title=f"Response times by offered load: {name}",
+        title=f"Response times by offered load: {cell.name}",
         caption=(
             "Response time: from the intended start; service time: from the actual one. At once: "
             "connections in flight, mean. A load is judged by its worst run; 'generator late' says "
@@ -164,7 +176,7 @@ def _bound_words(remedy: Remedy) -> str:
     return "; ".join(filter(None, (rates, ratio)))
 
 
-def _remedies(name: str, cell: CapacityCell, number: int) -> DataTable:
+def _remedies(cell: CapacityCell, number: int) -> DataTable:
     rows = tuple(
         (r.name, r.connections_per_s, r.requests_per_s, r.cost_us, r.ratio,
          _bound_words(r))
@@ -172,7 +184,7 @@ def _remedies(name: str, cell: CapacityCell, number: int) -> DataTable:
     )  # fmt: skip
     return DataTable(
         id=f"remedies-{number}",
-        title=f"What the remedies bring: {name}",
+        title=f"What the remedies bring: {cell.name}",
         caption=(
             "Closed loops at the concurrency of the maximum. The ratio is of requests/s, to the "
             "first line of its sort, paired by repetition. 'At least': the generator was the limit."
@@ -182,7 +194,7 @@ def _remedies(name: str, cell: CapacityCell, number: int) -> DataTable:
     )
 
 
-def _validation(named: Sequence[tuple[str, CapacityCell]]) -> DataTable:
+def _validation(cells: Sequence[CapacityCell]) -> DataTable:
     return DataTable(
         id="validation",
         title="Own times against a packet capture",
@@ -192,19 +204,19 @@ def _validation(named: Sequence[tuple[str, CapacityCell]]) -> DataTable:
         ),
         columns=("server", "connections/s", "n", "time", "quantile", "own ms", "capture ms",
                  "ratio", "agrees"),
-        rows=tuple(_validated(named)),
+        rows=tuple(_validated(cells)),
     )  # fmt: skip
 
 
-def _validated(named: Sequence[tuple[str, CapacityCell]]) -> Iterator[tuple[TableCell, ...]]:
-    for name, cell in named:
+def _validated(cells: Sequence[CapacityCell]) -> Iterator[tuple[TableCell, ...]]:
+    for cell in cells:
         for trial in cell.trials:
             if trial.validation is None:
                 continue
             for phase in trial.validation.phases:
                 for comparison in phase.comparisons:
                     yield (
-                        name,
+                        cell.name,
                         round(trial.validation.achieved),
                         phase.n,
                         _PHASES.get(phase.phase, phase.phase),

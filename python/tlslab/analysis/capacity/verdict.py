@@ -1,54 +1,138 @@
-"""The verdict of a cell of a capacity experiment, with its reasons. Pure."""
+"""The verdict on a cell's maximum: how far it is the server's highest rate. Pure."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
 
 from tlslab.analysis import steadiness
 from tlslab.analysis.measures import Processors, client_busy, server_busy
-from tlslab.analysis.validity import SATURATED, SERVER_LOADED, is_bound, run_warnings, starved
+from tlslab.analysis.validity import (
+    SATURATED,
+    SERVER_LOADED,
+    is_bound,
+    run_warnings,
+    starved,
+)
+from tlslab.domain.capacity import WarmUpRules
 from tlslab.domain.finding import CellVerdict, Note
-from tlslab.domain.run_faults import run_faults
+from tlslab.domain.open_maxima import COLD, NOISE, OPEN, UNSTEADY
+from tlslab.domain.run_faults import run_faults, usable
 from tlslab.domain.search import Inconclusive, Next, SearchState
 from tlslab.domain.trial import Trial
+from tlslab.domain.warm_up import all_warm
 from tlslab.domain.wording import counted, percent
+
+# What leaves a maximum open: by a note of the cell; by a warning on most trials of the maximum,
+# which other experiments use for rates (validity.unsaturated).
+_NOTED, _WARNED = ([c for c, r in OPEN.items() if r.by == by] for by in ("note", "warnings"))
+
+# The side that limited the rate. `server_or_way`: the processor time of the server is not known.
+Side = Literal["both", "generator", "server", "server_or_way", "neither"]
+
+
+@dataclass(frozen=True)
+class Limit:
+    """The side that limited the rate of the maximum, and how busy both sides were.
+
+    `generator`: the largest share of its processors' time in a trial; `server`: the least.
+    """
+
+    side: Side
+    generator: float
+    server: float | None
+
+
+@dataclass(frozen=True)
+class MaximumVerdict:
+    """The verdict with its reasons; `usable`: the trials of the maximum without a fault.
+
+    `open`: the codes of all reasons that the server's highest rate is not known; empty if it is.
+    A single trial that was disturbed or not steady is no reason; most of the trials must be.
+    """
+
+    verdict: CellVerdict
+    reasons: tuple[Note, ...]
+    usable: tuple[Trial, ...]
+    limit: Limit
+    open: tuple[str, ...]
+
+
+def is_of_server(open_: Collection[str], busy: float | None) -> bool:
+    """Whether a maximum that is open for these reasons is still the server's limit.
+
+    Noise may hide the best number of connections. If the server was busy all the time (`busy`: its
+    processor use), the rate is nevertheless that of its processors, at the number of connections
+    that the search chose.
+    """
+    return not open_ or (set(open_) == {NOISE} and busy is not None and busy >= SERVER_LOADED)
 
 
 def judge(
+    trials: Sequence[Trial],
+    search: SearchState,
+    processors: Processors,
+    shared: bool,
+    warm_up: WarmUpRules | None,
+) -> MaximumVerdict:
+    """The verdict on the maximum by all trials of a cell.
+
+    `shared`: server and generator share a processor.
+    """
+    maxima = [trial for trial in trials if trial.factors.get("stage") == "maximum"]
+    counted_in = tuple(trial for trial in maxima if usable(trial, "maximum"))
+    labels = [steadiness.labels({"maximum": t.runs["maximum"]}) for t in counted_in]
+    verdict, notes = _verdict(trials, maxima, counted_in, search, processors, shared)
+    warned = [list(run_warnings(t.runs["maximum"], processors)) for t in counted_in]
+    others: dict[str, Note] = {}
+    for note in (note for noted in warned for note in noted if note.code != "client_saturated"):
+        others.setdefault(note.code, note)
+    notes += [*others.values(), *steadiness.notes(labels)]
+    open_ = [note.code for note in notes if note.code in _NOTED]
+    open_ += [c for c in _WARNED if _most([c in {note.code for note in each} for each in warned])]
+    open_ += [UNSTEADY] if _most([steadiness.unsteady(each) for each in labels]) else []
+    open_ += [COLD] if warm_up and not all_warm(trials, counted_in, warm_up) else []
+    limit = _limit(counted_in, processors)
+    return MaximumVerdict(verdict, tuple(notes), counted_in, limit, tuple(dict.fromkeys(open_)))
+
+
+def _most(of_trials: Sequence[bool]) -> bool:
+    return 2 * sum(of_trials) > len(of_trials)
+
+
+def _verdict(
     trials: Sequence[Trial],
     maxima: Sequence[Trial],
     counted_in: Sequence[Trial],
     search: SearchState,
     processors: Processors,
     shared: bool,
-) -> tuple[CellVerdict, tuple[Note, ...]]:
-    """The verdict on a cell's maximum, with its reasons.
-
-    `maxima`: the trials at the maximum; `counted_in`: those of them without a fault. `shared`:
-    server and generator share a processor.
-    """
+) -> tuple[CellVerdict, list[Note]]:
+    """The verdict, with the reasons from the cell's steps and its search."""
     # A trial that was done shows that the server supports the cell: a refusal is a failure then.
     is_supported = any(trial.status == "done" for trial in trials)
     refusals = [trial.reason for trial in trials if trial.status == "unsupported" and trial.reason]
     if refusals and not is_supported:
-        return "unsupported", (Note("unsupported", refusals[0].message),)
-    notes = list(_failures(trials))
+        return "unsupported", [Note("unsupported", refusals[0].message)]
     if not trials:
-        return "failed", (Note("not_run", "none of its steps was run"),)
+        return "failed", [Note("not_run", "none of its steps was run")]
+    notes = list(_failures(trials))
     if isinstance(search, Inconclusive):
         notes.append(
             Note(f"search_{search.reason}", f"the search was inconclusive: {search.message}")
         )
+    bad = [note for t in maxima if (run := t.runs.get("maximum")) is not None
+           for note in run_faults("maximum", run.record)]  # fmt: skip
     if not counted_in:
-        notes += [note for trial in maxima for note in _faults(trial)][:1]
-        interrupted = isinstance(search, Next) and not any(t.status != "done" for t in trials)
-        if interrupted:
+        notes += bad[:1]
+        if isinstance(search, Next) and not any(t.status != "done" for t in trials):
             notes.append(Note("incomplete", "the search had not ended when the run did"))
-        return ("invalid" if maxima else "failed"), tuple(notes)
-    bad = [note for trial in maxima for note in _faults(trial)]
+        return ("invalid" if maxima else "failed"), notes
     notes += [Note(note.code, f"{counted(len(bad), 'trial')}: {note.message}") for note in bad[:1]]
     if 2 * len(counted_in) < len(maxima):
-        return "invalid", tuple(notes)
-    busy = max(client_busy(trial.runs["maximum"]) for trial in counted_in)
+        return "invalid", notes
+    runs = [trial.runs["maximum"] for trial in counted_in]
+    busy = max(client_busy(run) for run in runs)
     if shared:
         notes.append(
             Note(
@@ -59,64 +143,35 @@ def judge(
         )
     if busy >= SATURATED:
         notes.append(Note("client_saturated", f"the generator was {percent(min(1.0, busy))} busy"))
-    runs = [trial.runs["maximum"] for trial in counted_in]
-    faults = [list(starved(run, processors)) for run in runs]
-    notes += next((found for found in faults if found), [])
-    if 2 * sum(bool(found) for found in faults) > len(runs):
-        return "invalid", tuple(notes)
-    inconclusive = isinstance(search, Inconclusive) and search.reason in (
-        "generator_bound",
-        "still_rising",
-    )
-    bound = inconclusive or shared or any(is_bound(run, processors) for run in runs)
-    return ("at_least" if bound else "valid"), tuple(notes)
+    lost = [list(starved(run, processors)) for run in runs]
+    notes += next((each for each in lost if each), [])
+    if _most([bool(each) for each in lost]):
+        return "invalid", notes
+    rose = isinstance(search, Inconclusive) and search.reason in ("generator_bound", "still_rising")
+    bound = rose or shared or any(is_bound(run, processors) for run in runs)
+    return ("at_least" if bound else "valid"), notes
 
 
-def limit_words(counted_in: Sequence[Trial], processors: Processors) -> str:
-    """The side that limited the rate of the maximum, as a clause on the generators (`they`)."""
-    runs = [trial.runs["maximum"] for trial in counted_in]
-    client = max((client_busy(run) for run in runs), default=0.0)
-    found = (server_busy(run, processors) for run in runs)
-    server = min((busy for busy in found if busy is not None), default=None)
-    if client >= SATURATED and server is not None and server >= SERVER_LOADED:
-        return "they and the server were busy: the server may take more"
-    if client >= SATURATED:
-        return "they were the limit: the server takes more"
-    if server is None:
-        return f"they were {percent(client)} busy: the server, or the way to it, was the limit"
-    if server >= SERVER_LOADED:
-        return f"the server was the limit, {percent(server)} busy or more"
-    return (
-        f"neither they ({percent(client)} busy) nor the server ({percent(server)}) was the limit: "
-        "the cause lies elsewhere"
-    )
-
-
-def disturbances(
-    counted_in: Sequence[Trial], processors: Processors, labels: Sequence[steadiness.Labels]
-) -> Iterable[Note]:
-    """Other disturbances of the trials of the maximum, one note of each kind.
-
-    `labels` are those of the trials.
-    """
-    found: dict[str, Note] = {}
-    for trial in counted_in:
-        for note in run_warnings(trial.runs["maximum"], processors):
-            if note.code != "client_saturated":
-                found.setdefault(note.code, note)
-    return (*found.values(), *steadiness.notes(labels))
-
-
-def _faults(trial: Trial) -> Iterable[Note]:
-    run = trial.runs.get("maximum")
-    return () if run is None else run_faults("maximum", run.record)
-
-
-def _failures(trials: Sequence[Trial]) -> Iterable[Note]:
+def _failures(trials: Sequence[Trial]) -> Iterator[Note]:
     """One note for each class of failure."""
     own = [trial for trial in trials if trial.factors.get("stage") != "validation"]
     reasons = [trial.reason for trial in own if trial.status != "done" and trial.reason]
-    counts = Counter(reason.class_ for reason in reasons)
-    for name, count in counts.items():
+    for name, count in Counter(reason.class_ for reason in reasons).items():
         message = next(reason.message for reason in reasons if reason.class_ == name)
         yield Note(f"trial_{name}", f"{count} of {counted(len(trials), 'step')} failed: {message}")
+
+
+def _limit(counted_in: Sequence[Trial], processors: Processors) -> Limit:
+    runs = [trial.runs["maximum"] for trial in counted_in]
+    client = max((client_busy(run) for run in runs), default=0.0)
+    used = (server_busy(run, processors) for run in runs)
+    server = min((busy for busy in used if busy is not None), default=None)
+    loaded = server is not None and server >= SERVER_LOADED
+    side: Side
+    if client >= SATURATED:
+        side = "both" if loaded else "generator"
+    elif server is None:
+        side = "server_or_way"
+    else:
+        side = "server" if loaded else "neither"
+    return Limit(side, client, server)

@@ -13,15 +13,23 @@ from dataclasses import dataclass
 import numpy as np
 
 from tlslab.analysis.compare import Measured
-from tlslab.analysis.costs.cost_parts import BASIC, parts_of
+from tlslab.analysis.costs.cost_parts import BASIC, KILO, KILOBYTE, bytes_part, parts_of
+from tlslab.analysis.limit import cipher_of
+from tlslab.analysis.primitive_costs import cost_us
 from tlslab.analysis.stats.estimate import Array, estimate, mean_interval
+from tlslab.contract.primitives import Primitives
 from tlslab.domain.estimate import Estimate
 from tlslab.domain.estimates import MICROSECONDS, RATIO, SERVER_COST
 from tlslab.domain.experiment import Experiment
 
+# Bytes that cost this many times their encryption are implausible.
+_MOST_TIMES = 30.0
+
+# The bytes of a record (RFC 8446, section 5.1) in which encryption is measured.
+_RECORD = 16_384
+
 # The parts of a cell, and its cost by block.
 _Row = tuple[Mapping[str, float], Mapping[int, float]]
-
 
 # Residuals below this share of a row are rounding errors.
 _ROUNDED = 1e-7
@@ -218,3 +226,26 @@ def checks(model: CostModel, cells: Sequence[Measured]) -> tuple[Check, ...]:
             )
         )
     return tuple(found)
+
+
+def implausible_bytes(
+    model: CostModel, primitives: Primitives | None
+) -> dict[str, dict[str, float]]:
+    """The parts whose cost of bytes cannot be right: `cost_us`, `sealed_us` for 1,000 bytes.
+
+    Beside its encryption a byte costs the server a copy or two: a few times as much. A fit that
+    gives far more has put another part's cost, or noise, into the bytes. Empty without the
+    primitives of the machine, which give the cost of encryption alone (`sealed_us`).
+    """
+    implausible: dict[str, dict[str, float]] = {}
+    for factors in model.experiment.fitted() if primitives is not None else ():
+        part, suites = bytes_part(factors, model.experiment), model.experiment.suites(factors)
+        counts: Mapping[str, float] = {KILOBYTE: 1.0, part: 1.0}
+        if part in implausible or len(suites) != 1 or model.unknown_of(counts):
+            continue
+        assert primitives is not None
+        record = cost_us(primitives, cipher_of(suites[0]), "seal", _RECORD)
+        cost = model.sum_of(counts).value
+        if record and cost > _MOST_TIMES * (sealed := record * KILO / _RECORD):
+            implausible[part] = {"cost_us": cost, "sealed_us": sealed}
+    return implausible

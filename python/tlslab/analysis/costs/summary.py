@@ -4,10 +4,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 
 from tlslab.analysis.compare import Measured
-from tlslab.analysis.costs.answer import answer
-from tlslab.analysis.costs.findings import findings
-from tlslab.analysis.costs.implausible import implausible_bytes
-from tlslab.analysis.costs.model import Check, CostModel, checks, fit
+from tlslab.analysis.costs.findings import answer, findings
+from tlslab.analysis.costs.model import Check, CostModel, checks, fit, implausible_bytes
 from tlslab.analysis.costs.tables import figures, tables
 from tlslab.analysis.experiment import summarise_experiment
 from tlslab.analysis.judged import judged_cells
@@ -25,14 +23,14 @@ class Calibration:
     """The cells of a run, the model fitted to some of them, and its check on the others.
 
     `model` is None if no block has all the cells that the fit needs. `implausible`: the parts whose
-    cost of bytes cannot be right, each with the reason.
+    cost of bytes cannot be right (model.implausible_bytes).
     """
 
     fitted: tuple[Measured, ...]
     held_out: tuple[Measured, ...]
     model: CostModel | None
     checks: tuple[Check, ...]
-    implausible: Mapping[str, str] = field(default_factory=dict)
+    implausible: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     @property
     def measured(self) -> list[Mapping[str, str]]:
@@ -66,9 +64,7 @@ def summarise(contents: RunContents) -> Summary:
     """The summary of the run. Pure."""
     found = calibration(contents)
     cells = [*found.fitted, *found.held_out]
-    implausible = tuple(found.implausible.values())
-    server = contents.environment.target.name
-    reported = findings(found.model, found.checks, server, implausible)
+    reported = findings(found.model, found.checks, tuple(found.implausible.values()))
     return Summary(
         experiment=summarise_experiment(contents, asdict(contents.experiment.workload)),
         environment=contents.environment,

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from tlslab.analysis.costs.model import Check, CostModel
-from tlslab.domain.estimate import Estimate
 from tlslab.domain.figure import DataTable, Figure, Series
 from tlslab.domain.wording import cell_label
 
@@ -48,16 +47,7 @@ def figures(model: CostModel | None, checks: Sequence[Check]) -> tuple[Figure, .
     """Model and measurement side by side, for each mix that was held out."""
     if model is None or not checks:
         return ()
-    names = tuple(cell_label(_named(check, model)) for check in checks)
-
-    def bars(name: str, estimates: Sequence[Estimate]) -> Series:
-        return Series(
-            name=name,
-            x=names,
-            y=tuple(each.value for each in estimates),
-            low=tuple(each.low for each in estimates),
-            high=tuple(each.high for each in estimates),
-        )
+    names = [cell_label(_named(check, model)) for check in checks]
 
     return (
         Figure(
@@ -68,8 +58,10 @@ def figures(model: CostModel | None, checks: Sequence[Check]) -> tuple[Figure, .
             x_title="mix",
             y_title="server µs/connection",
             series=(
-                bars("model", [check.predicted for check in checks]),
-                bars("measured", [check.measured for check in checks]),
+                Series.of("model", zip(names, (check.predicted for check in checks), strict=True)),
+                Series.of(
+                    "measured", zip(names, (check.measured for check in checks), strict=True)
+                ),
             ),
         ),
     )

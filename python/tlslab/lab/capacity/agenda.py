@@ -14,6 +14,7 @@ from tlslab.domain import events
 from tlslab.domain.capacity import CapacityPlan, GeneratorRules, Step, plan_of
 from tlslab.domain.deployment import Deployment
 from tlslab.domain.plan import Cell, Plan
+from tlslab.domain.run import by_cell
 from tlslab.domain.trial import Reason, Trial
 from tlslab.experiment.capacity_planner import left, next_step
 from tlslab.lab.capacity.steps import run_step, server_died
@@ -133,14 +134,6 @@ class StepsVisit:
             status="failed",
             reason=reason,
         )
-
-
-def by_cell(plan: Plan, trials: Sequence[Trial]) -> dict[str, list[Trial]]:
-    """The trials of each cell of the plan."""
-    found: dict[str, list[Trial]] = {cell.key: [] for cell in plan.cells}
-    for trial in trials:
-        found.setdefault(trial.cell, []).append(trial)
-    return found
 
 
 def steps_left(

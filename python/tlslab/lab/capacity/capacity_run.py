@@ -9,11 +9,11 @@ from tlslab.domain.capacity import CapacityPlan, plan_of
 from tlslab.domain.errors import UsageError
 from tlslab.domain.experiment import Experiment, matches
 from tlslab.domain.plan import Cell, Plan
-from tlslab.domain.run import Environment
+from tlslab.domain.run import Environment, by_cell
 from tlslab.experiment import make_cells
 from tlslab.experiment.capacity_planner import resumes_by
 from tlslab.experiment.obsolete import obsolete_cell
-from tlslab.lab.capacity.agenda import StepsAgenda, by_cell, steps_left
+from tlslab.lab.capacity.agenda import StepsAgenda, steps_left
 from tlslab.lab.conductor import interrupted
 from tlslab.lab.deployments import prepare
 from tlslab.lab.generators.choose import generators

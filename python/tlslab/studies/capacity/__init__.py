@@ -8,12 +8,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tlslab.analysis.capacity.capacity_cell import CapacityCell
-from tlslab.analysis.capacity.known import flag, over
-from tlslab.analysis.capacity.naming import cell_names
-from tlslab.analysis.capacity.pairs import scaling_pairs
 from tlslab.analysis.capacity.points import by_fraction, judged
+from tlslab.analysis.capacity.ratios import flag, over, scaling_pairs
 from tlslab.analysis.capacity.summary import measured_cells
 from tlslab.domain.capacity import plan_of
+from tlslab.domain.cell_names import cell_names
 from tlslab.domain.experiment import CAPACITY as KIND
 from tlslab.domain.figure import DataTable, TableCell
 from tlslab.domain.finding import Summary
@@ -70,14 +69,15 @@ def _flatness(cells: Sequence[CapacityCell], study: Figures) -> Iterator[Row]:
 def _scaling(cells: Sequence[CapacityCell]) -> Iterator[Row]:
     for fewer, more in scaling_pairs(cells):
         n, m = int(fewer.factors["processors"]), int(more.factors["processors"])
-        ratio = over(more, fewer)
-        if ratio is None:
+        paired = over(more, fewer)
+        if paired is None:
             continue
+        ratio = paired.comparison
         name = cell_names([more.factors, fewer.factors])[0]
         yield (
             f"connections/s with {m} processors over {n}: {more.factors.get('server', name)}",
             f"{m / n:.2f} (linear)",
-            f"{flag(more, fewer)}{_ratio(ratio.ratio, ratio.low, ratio.high)}",
+            f"{flag(paired)}{_ratio(ratio.ratio, ratio.low, ratio.high)}",
             f"n = {ratio.n}; {ratio.method}",
         )
 

@@ -21,6 +21,7 @@ from tlslab.domain.finding import Finding, Summary, Values
 from tlslab.domain.run import RunContents
 from tlslab.domain.wording import every
 from tlslab.studies.study import Additions, Figures, Study, source
+from tlslab.words.benchmark import RESERVATIONS
 
 # An interval that contains a suggested ratio and lies within this factor of it confirms it.
 CONFIRMED = 1.25
@@ -131,7 +132,8 @@ def suggested(found: Sequence[Costs], wanted: float) -> Iterator[Finding]:
 
 def _suggested_words(v: Values, cells: tuple[str, ...], summary: Summary) -> str:
     reserved = v["verdict"] == "reserved"
-    text = f"{v['where']}: the ratio{v['reservation']}{',' * reserved} {VERDICTS[v['verdict']]}"
+    reservation_words = f"{RESERVATIONS[v['reservation']]}{',' * reserved}"
+    text = f"{v['where']}: the ratio{reservation_words} {VERDICTS[v['verdict']]}"
     together = ""
     if v["family"] > 1 and not reserved:
         together = f" (95 % for {every(v['family'])} ratios together)"

@@ -9,19 +9,19 @@ from collections.abc import Callable, Iterator, Sequence
 
 from tlslab.analysis.capacity.capacity_cell import CapacityCell
 from tlslab.analysis.capacity.figures import identifier
-from tlslab.analysis.capacity.known import flag, has_maximum, over
-from tlslab.analysis.capacity.naming import cell_names, percent_of_maximum
 from tlslab.analysis.capacity.points import Point, by_fraction
+from tlslab.analysis.capacity.ratios import flag, over
 from tlslab.analysis.capacity.summary import measured_cells
-from tlslab.analysis.capacity.warm_up_outcome import warm_ups
 from tlslab.analysis.stats.estimate import estimate
 from tlslab.analysis.stats.steady_state import classify
 from tlslab.domain.capacity import CapacityPlan, WarmUpRules, plan_of
+from tlslab.domain.cell_names import cell_names, percent_of_maximum
 from tlslab.domain.experiment import CAPACITY
 from tlslab.domain.figure import DataTable, Figure, Series, TableCell, TextBlock
 from tlslab.domain.finding import Summary
 from tlslab.domain.run import RunContents
 from tlslab.domain.trial import PaceSample
+from tlslab.domain.warm_up import warm_ups
 from tlslab.domain.wording import percent, ratio_figure
 from tlslab.studies.runtimes.httperf import httperf_block
 from tlslab.studies.study import Additions, Figures, Study, source
@@ -180,8 +180,8 @@ def _over_first(cell: CapacityCell, first: CapacityCell) -> TableCell:
     assert cell.maximum is not None
     assert first.maximum is not None
     paired = None if cell is first else over(cell, first)
-    ratio = cell.maximum.value / first.maximum.value if paired is None else paired.ratio
-    mark = "" if cell is first else flag(cell, first)
+    ratio = cell.maximum.value / first.maximum.value if paired is None else paired.comparison.ratio
+    mark = "" if paired is None else flag(paired)
     return f"{mark}{ratio_figure(ratio)}" if mark else ratio
 
 
@@ -198,7 +198,7 @@ def published(cells: Sequence[CapacityCell], study: Figures) -> DataTable:
         )
         for each in old
     ]
-    named = [(name, cell) for name, cell in _named(cells) if has_maximum(cell)]
+    named = [(name, cell) for name, cell in _named(cells) if cell.has_maximum]
     first = named[0][1] if named else None
     for name, cell in named:
         point = _first(cell, max((p.fraction for p in cell.points), default=0.0))

@@ -89,7 +89,8 @@ def _bars(name: str, cells: Sequence[Measured], estimate: str, scale: float) -> 
     """One family, its best suite first."""
     bars = [(short_name(c), c.summary.estimates[estimate].scaled(scale, "")) for c in cells]
     better = quantity(estimate).more_is_better
-    return Series.of(name, sorted(bars, key=lambda bar: bar[1].value, reverse=better))
+    bars.sort(key=lambda bar: bar[1].value, reverse=better)
+    return Series.of(name, bars)
 
 
 def size_figures(place: Place, found: Mapping[str, Sequence[SizeCell]]) -> Iterator[Figure]:

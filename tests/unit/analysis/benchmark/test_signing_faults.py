@@ -1,5 +1,6 @@
 """Loads with a signing node at fault: the effect is relative to a control that changes, too."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -13,6 +14,7 @@ from tlslab.analysis.benchmark.signing_faults import (
     fault_table,
 )
 from tlslab.domain.benchmark import Slice, Timeline
+from tlslab.domain.finding import Values
 from tlslab.domain.trial import Trial
 
 AT, UNTIL, SECONDS = 4.0, 8.0, 12
@@ -50,20 +52,24 @@ def found(*trials: Trial) -> dict[str, Episode]:
     return {each.fault: each for each in episodes(trials, AT, UNTIL)}
 
 
-def sentence(fault: str, *trials: Trial) -> str:
-    """The sentence on a fault, from five times these blocks: fewer than five give none."""
+def stated(fault: str, *trials: Trial) -> Values:
+    """What is stated of a fault, from five times these blocks: fewer than five give nothing."""
     many = [replace(each, block=each.block + 2 * turn) for turn in range(5) for each in trials]
-    findings = {each.code: each.text for each in fault_findings(episodes(many, AT, UNTIL))}
-    return findings[f"fault_{fault}_none"]
+    return values_of(fault, many)
+
+
+def values_of(fault: str, trials: Sequence[Trial]) -> Values:
+    listed = {each.code: each.values for each in fault_findings(episodes(trials, AT, UNTIL))}
+    return listed[f"fault_{fault}_none"]
 
 
 CONTROLS = (load("none", 0, 150, 200), load("none", 1, 160, 200))
 
 
-def test_fewer_than_five_loads_have_no_sentence() -> None:
+def test_fewer_than_five_loads_have_no_finding() -> None:
     two = (*CONTROLS, load("slow", 0, 75), load("slow", 1, 80))
     assert list(fault_findings(episodes(two, AT, UNTIL))) == []
-    assert "is 0.500 (95 %" in sentence("slow", *two)
+    assert stated("slow", *two)["over_control"].value == pytest.approx(0.5)
 
 
 def test_a_loss_is_relative_to_the_controls_change() -> None:
@@ -89,21 +95,20 @@ def test_a_killed_node_and_its_control_are_compared_in_the_same_seconds() -> Non
 
 def test_a_rate_that_stays_while_the_control_rises_is_no_gain() -> None:
     """The rate is unchanged, and still lower than it would be without the fault."""
-    text = sentence("killed", *CONTROLS, load("killed", 0, 100), load("killed", 1, 107, 98))
-    assert "the rate is 0.5" in text
-    assert "left" not in text
+    values = stated("killed", *CONTROLS, load("killed", 0, 100), load("killed", 1, 107, 98))
+    assert values["over_control"].value == pytest.approx(0.58, abs=0.03)
+    assert values["changed"]
 
 
 def test_a_fault_whose_interval_has_1_leaves_open_whether_it_did_anything() -> None:
-    text = sentence("slow", *CONTROLS, load("slow", 0, 90), load("slow", 1, 210))
-    assert "cannot tell whether" in text
+    assert not stated("slow", *CONTROLS, load("slow", 0, 90), load("slow", 1, 210))["changed"]
 
 
 def test_without_a_control_nothing_is_said_of_the_faults_part() -> None:
     lonely = (load("slow", 0, 50), load("slow", 1, 50))
-    assert "no control" in sentence("slow", *lonely)
+    assert stated("slow", *lonely)["over_control"] is None
     other_policy = load("none", 0, 150, policy="eject"), load("none", 1, 150, policy="eject")
-    assert "no control" in sentence("slow", *lonely, *other_policy)
+    assert stated("slow", *lonely, *other_policy)["over_control"] is None
 
 
 def test_a_control_of_another_block_is_none() -> None:
@@ -113,7 +118,7 @@ def test_a_control_of_another_block_is_none() -> None:
 
 def test_the_control_is_reported_and_drawn() -> None:
     episodes_found = episodes([*CONTROLS, load("slow", 0, 50)], AT, UNTIL)
-    assert "1.55 (95 %" in sentence("none", *CONTROLS)
+    assert stated("none", *CONTROLS)["change"].value == pytest.approx(1.55, abs=0.01)
     table = fault_table(episodes_found)
     assert table is not None
     assert [row[0] for row in table.rows] == ["none (control)", "slow"]
@@ -132,8 +137,8 @@ def test_the_interval_of_a_failed_share_stays_between_0_and_1() -> None:
     assert share.low is not None
     assert share.high is not None
     assert 0 < share.low < 0.375 < share.value < 0.46 < share.high < 1
-    text = sentence("frozen", *CONTROLS, load("frozen", 0, 100, failing=0.6))
-    assert "; 37.5 %" in text
+    values = stated("frozen", *CONTROLS, load("frozen", 0, 100, failing=0.6))
+    assert values["failed"].value == pytest.approx(0.375)
 
 
 def in_blocks(fault: str, rates: tuple[int, ...]) -> list[Trial]:
@@ -150,11 +155,8 @@ def test_faults_are_judged_together() -> None:
         *in_blocks("killed", (151, 149, 150, 151, 149)),
     ]
 
-    def said(trials: list[Trial]) -> str:
-        findings = {each.code: each.text for each in fault_findings(episodes(trials, AT, UNTIL))}
-        return findings["fault_slow_none"]
-
-    assert ": the rate is 0.958 (95 %" in said([*control, *slow])
-    together = said([*control, *slow, *others])
-    assert ": the run cannot tell whether the fault changed the rate, which is 0.958" in together
-    assert "(3 loads with a fault judged together)" in together
+    alone = values_of("slow", [*control, *slow])
+    assert alone["over_control"].value == pytest.approx(0.958, abs=0.001)
+    assert (alone["changed"], alone["family"]) == (True, 1)
+    together = values_of("slow", [*control, *slow, *others])
+    assert (together["changed"], together["family"]) == (False, 3)

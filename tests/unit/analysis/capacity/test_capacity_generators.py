@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from factories.capacity import CapacityWorld, made_capacity_run, made_plan
-from factories.capacity_summary import texts
-from factories.worded import summarise
+from factories.capacity_summary import stated
+from tlslab.analysis.capacity import summarise
 from tlslab.domain.capacity import GeneratorRules, Objective
 from tlslab.domain.finding import Summary
 
@@ -21,17 +21,16 @@ def test_a_report_names_the_generators_and_their_clocks() -> None:
     assert (second.clock_error_s, second.start_skew_s) == (2e-5, 1e-4)
     assert (second.drift_ppm, second.handshakes_per_s) == (3.0, 2000.0)
     assert second.runs == first.runs > 20
-    (text,) = texts(summary, "generators")
-    assert text.startswith("nginx: 2 generators made the load of the maximum; the server was")
+    (values,) = stated(summary, "generators")
+    assert (values["generators"], values["side"]) == (2, "server")
     assert summarise(made_capacity_run()).hosts == ()
-    assert not texts(summarise(made_capacity_run()), "generators")
+    assert not stated(summarise(made_capacity_run()), "generators")
 
 
 def test_a_report_says_whether_the_generators_were_the_limit() -> None:
     summary = generators_summary(CapacityWorld(client_us=4000.0), GeneratorRules(1, 4))
-    (text,) = texts(summary, "generators")
-    assert "4 generators made the load" in text
-    assert "they were the limit: the server takes more" in text
+    (values,) = stated(summary, "generators")
+    assert (values["generators"], values["side"]) == (4, "generator")
     assert summary.cells[0].verdict == "at_least"
 
 

@@ -1,16 +1,25 @@
 """From made-up capacity runs to the summary: the chosen values must come out."""
 
 import json
-import re
 from dataclasses import replace
 
 import pytest
 
 from factories.capacity import FIFTHS, CapacityWorld, drive, made_capacity_run, made_cell, made_plan
-from factories.capacity_summary import FIVE, captured_run, figure, first_sentence, table, texts
-from factories.worded import summarise
+from factories.capacity_summary import (
+    FIVE,
+    captured_run,
+    figure,
+    findings,
+    highest,
+    stated,
+    statement,
+    table,
+)
+from tlslab.analysis.capacity import summarise
 from tlslab.analysis.capacity.capacity_cell import measure
-from tlslab.analysis.capacity.findings import findings, longer
+from tlslab.analysis.capacity.findings import findings as made_findings
+from tlslab.analysis.capacity.findings import longer
 from tlslab.contract.record import Verdict
 from tlslab.domain.capacity import Objective
 from tlslab.domain.estimate import Estimate
@@ -51,13 +60,12 @@ def test_a_mean_is_called_longer_only_where_intervals_do_not_overlap(summary: Su
     assert low.high is not None
     assert high.low is not None
     assert high.low > low.high
-    (text,) = [each for each in texts(summary, "latency") if each.startswith("nginx, 1 processor")]
-    assert ": it is longer there." in text
-    assert text.count("(95 %: ") == 2
+    said = {each.cells[0]: each.values["longer"] for each in findings(summary, "latency")}
+    assert said["server=nginx,processors=1"] is True
     near = Estimate(10.0, 2.0, 50.0, 3, "ms", "")
     first = Estimate(5.0, 4.0, 6.0, 3, "ms", "")
-    assert longer(first, near, 0.3).endswith("these runs cannot tell")
-    assert longer(Estimate(5.0, None, None, 1, "ms", ""), near, 1.0) == ""
+    assert longer(first, near, 0.3) is False
+    assert longer(Estimate(5.0, None, None, 1, "ms", ""), near, 1.0) is None
 
 
 def test_response_times_climb_with_the_load(summary: Summary) -> None:
@@ -68,10 +76,9 @@ def test_response_times_climb_with_the_load(summary: Summary) -> None:
 
 
 def test_scaling_is_paired_with_an_interval(summary: Summary) -> None:
-    scaling = texts(summary, "scaling")
-    assert len(scaling) == 2
-    assert scaling[0].startswith("nginx takes 1.9")
-    assert "95 %" in scaling[0]
+    first, _ = stated(summary, "scaling")
+    assert first["ratio"].value == pytest.approx(1.95, abs=0.05)
+    assert first["ratio"].low is not None
 
 
 def test_two_servers_are_overlaid_at_equal_processors(summary: Summary) -> None:
@@ -79,7 +86,7 @@ def test_two_servers_are_overlaid_at_equal_processors(summary: Summary) -> None:
         overlay = figure(summary, f"overlay-{processors}")
         assert [s.name for s in overlay.series][::2] == ["nginx: p50", "apache: p50"]
         assert all(len(series.x) == 5 for series in overlay.series)
-    assert len(texts(summary, "platforms")) == 2
+    assert len(stated(summary, "platforms")) == 2
 
 
 def test_the_objective_is_a_capacity_below_the_maximum(summary: Summary) -> None:
@@ -89,14 +96,15 @@ def test_the_objective_is_a_capacity_below_the_maximum(summary: Summary) -> None
     kept = int(str(loads["nginx, 1 processor"]).split()[0].replace(",", ""))
     maximum = cell.estimates["connections_per_s"].value
     assert 0.59 * maximum < kept < maximum
-    assert "nginx, 1 processor meets p99<5ms up to" in texts(summary, "objective")[0]
+    assert findings(summary, "objective")[0].cells == (cell.key,)
+    assert stated(summary, "objective")[0]["capacity"].load.value == kept
 
 
 def test_loads_with_a_late_generator_say_nothing_of_response_times() -> None:
     summary = summarise(made_capacity_run({"nginx": CapacityWorld(late_ms=500.0)}, FIVE))
     (loads,) = [each for each in summary.tables if each.id.startswith("loads-")]
     assert {row[-1] for row in loads.rows} == {"generator late"}
-    assert not texts(summary, "latency")
+    assert not stated(summary, "latency")
     (cell,) = summary.cells
     assert not [name for name in cell.estimates if name.startswith("response_ms_mean_at_")]
 
@@ -145,7 +153,7 @@ def test_fewer_than_five_repetitions_have_no_sentence() -> None:
     summary = summarise(made_capacity_run(plan=loads))
     assert spoken & {each.code for each in summary.findings} == {"answer", "scaling", "platforms"}
     assert summary.answer is not None
-    assert not any("meets" in each for each in summary.answer.sentences)
+    assert [each.code for each in summary.answer.statements] == ["highest_rate"]
     assert spoken <= {each.code for each in summarise(made_capacity_run(plan=FIVE)).findings}
 
 
@@ -162,8 +170,8 @@ def test_a_generator_that_was_the_limit_gives_at_least() -> None:
     (cell,) = summary.cells
     assert cell.verdict == "at_least"
     assert {note.code for note in cell.reasons} >= {"search_generator_bound", "client_saturated"}
-    assert ": ≥ " in texts(summary, "answer")[0]
-    assert "generator bound" in texts(summary, "inconclusive")[0]
+    assert stated(summary, "answer")[0]["bounds"] == [True]
+    assert stated(summary, "inconclusive")[0]["reason"] == "generator_bound"
 
 
 @pytest.mark.parametrize(("late_ms", "verdict"), [(0.01, "kept up"), (5.0, "generator late")])
@@ -180,7 +188,7 @@ def test_an_inconclusive_cell_leaves_the_others_alone() -> None:
     )
     verdicts = {cell.key.split(",")[0]: cell.verdict for cell in summary.cells}
     assert verdicts == {"server=nginx": "valid", "server=apache": "failed"}
-    assert "apache" in texts(summary, "inconclusive")[0]
+    assert findings(summary, "inconclusive")[0].cells == ("server=apache,processors=1",)
 
 
 def test_steps_that_failed_are_reported() -> None:
@@ -202,21 +210,20 @@ def test_a_shared_processor_makes_a_lower_bound() -> None:
     summary = summarise(contents)
     assert [cell.verdict for cell in summary.cells] == ["valid", "at_least"]
     assert "shared_processor" in {note.code for note in summary.cells[1].reasons}
-    assert "shared one of these processors" in texts(summary, "scaling")[0]
-    assert texts(summary, "scaling")[0].startswith("nginx takes at least 1.")
+    (scaling,) = stated(summary, "scaling")
+    assert (scaling["shared"], scaling["bound"]) == (True, "at least")
 
 
 def test_an_invalid_capture_is_not_judged() -> None:
     summary = summarise(captured_run(dropped=3))
-    (text,) = texts(summary, "validation")
-    assert "within 1 %" not in text
-    assert text.endswith("no time was compared; 1 load is invalid (500/s): packets were lost.")
+    (values,) = stated(summary, "validation")
+    assert "no time was compared; 1 load is invalid" in values["results"]
     assert table(summary, "validation").rows[0][-1] == "invalid"
 
 
 def test_a_capture_stands_in_a_table_of_its_own() -> None:
     summary = summarise(captured_run())
-    assert "1 of 1 time agrees within 1 %" in texts(summary, "validation")[0]
+    assert stated(summary, "validation")[0]["results"].startswith("1 of 1 time agrees")
     assert table(summary, "validation").rows[0][-1] == "within 1 %"
 
 
@@ -230,16 +237,13 @@ def test_cells_that_differ_in_one_level_are_compared_with_the_baseline() -> None
     trials = [drive(FIVE, world, cell) for cell, world in zip(cells, worlds.values(), strict=True)]
     where = made_capacity_run(plan=FIVE).environment
     measured = [measure(c, t, FIVE, where) for c, t in zip(cells, trials, strict=True)]
-    found = findings(measured, FIVE, {"front": "none"})
-    pairs = [(f.text, f.cells) for f in found if f.code == "variants"]
-    assert [cells for _, cells in pairs] == [
-        (measured[0].key, measured[1].key),
-        (measured[1].key, measured[2].key),
-    ]
-    ratio = r"takes 1\.[0-9]+ \(95 %: 1\.[0-9]+ to 1\.[0-9]+\) times the connections/s of"
-    both = r"; among both ratios here \(Holm\) a difference is established\."
-    assert re.fullmatch(f"jdk-25, direct {ratio} jdk-17, direct{both}", pairs[0][0])
-    assert re.fullmatch(f"jdk-25, behind nginx {ratio} jdk-25, direct{both}", pairs[1][0])
+    found = made_findings(measured, FIVE, {"front": "none"})
+    pairs = {f.cells: f.values for f in found if f.code == "variants"}
+    keys = [cell.key for cell in measured]
+    assert list(pairs) == [(keys[0], keys[1]), (keys[1], keys[2])]
+    for values in pairs.values():
+        assert values["ratio"].value > values["ratio"].low > 1
+        assert (values["established"], values["family"]) == (True, 2)
 
 
 def with_spoiled_maxima(contents: RunContents, server: str) -> RunContents:
@@ -260,20 +264,21 @@ def with_spoiled_maxima(contents: RunContents, server: str) -> RunContents:
 def test_an_invalid_maximum_is_in_no_sentence() -> None:
     worlds = {"nginx": CapacityWorld(alone=1100.0), "apache": CapacityWorld(alone=700.0, seed=3)}
     contents = made_capacity_run(worlds, FIVE)
-    assert first_sentence(summarise(contents)).startswith("Nginx: ")
+    assert highest(summarise(contents))["cell"] == "server=nginx,processors=1"
     summary = summarise(with_spoiled_maxima(contents, "nginx"))
     nginx = summary.cell("server=nginx,processors=1")
     assert (nginx.verdict, nginx.estimates["connections_per_s"].n) == ("invalid", nginx.trials)
     assert nginx.trials >= 5
-    assert first_sentence(summary).startswith("Apache: ")
+    apache = "server=apache,processors=1"
+    assert highest(summary)["cell"] == apache
     assert figure(summary, "maximum").series[0].x == ("apache",)
-    assert "nginx" not in texts(summary, "answer")[0]
-    assert texts(summary, "platforms") == []
-    assert [each.split(":")[0] for each in texts(summary, "latency")] == ["apache"]
+    assert findings(summary, "platforms") == []
+    for code in ("answer", "latency"):
+        assert [each.cells for each in findings(summary, code)] == [(apache,)]
 
 
 @pytest.mark.parametrize(("limit_ms", "bound"), [(0.5, "below"), (45.0, "at_least")])
-def test_an_answer_that_is_not_confirmed_is_a_sentence_and_no_value(
+def test_an_answer_that_is_not_confirmed_is_a_statement_and_no_estimate(
     limit_ms: float, bound: str
 ) -> None:
     plan = made_plan(objective=Objective("p99", limit_ms), repetitions=5)
@@ -283,14 +288,10 @@ def test_an_answer_that_is_not_confirmed_is_a_sentence_and_no_value(
     name = "capacity_connections_per_s"
     assert summary.answer is not None
     tiles = [each for each in summary.answer.tiles if each.title.startswith("Meets")]
-    words = {"below": " at no load that could be judged, from ", "at_least": " up to "}
-    assert words[bound] in summary.answer.sentences[1]
+    found = statement(summary, "meets_objective")["capacity"]
+    assert (found.bound, found.is_confirmed) == (bound, False)
     assert (name in cell.estimates, tiles, cell.lower_bounds) == (False, [], ())
-    assert words[bound].strip() in cell.not_measurable[name]
-    if bound == "at_least":
-        unconfirmed = "not confirmed by a load 5 % above; no load missed"
-        assert unconfirmed in summary.answer.sentences[1]
-        assert unconfirmed in cell.not_measurable[name]
+    assert name in cell.not_measurable
     assert not any(each.marks for each in summary.figures if each.id.startswith("response"))
 
 
@@ -299,16 +300,17 @@ def test_an_objective_longer_than_the_runs_can_show_is_not_judged() -> None:
     plan = made_plan(objective=Objective("p99", 1000.0), repetitions=5)
     plan = replace(plan, open_loop=replace(plan.open_loop, fractions=(0.2, 0.4)))
     summary = summarise(made_capacity_run({"nginx": CapacityWorld()}, plan))
-    assert "each run was too short" in texts(summary, "objective")[0]
+    assert stated(summary, "objective")[0]["capacity"] is None
 
 
 def test_stored_loads_give_a_safe_answer_that_is_not_confirmed() -> None:
     """The highest of the five loads whose time is below the limit, by all runs together."""
     summary = summarise(made_capacity_run({"nginx": CapacityWorld()}, FIVE))
-    (text,) = texts(summary, "objective")
+    (values,) = stated(summary, "objective")
     rows = {row[0]: row for row in table(summary, "loads-0").rows}
-    assert f" up to {rows['60 %'][1]:,}/s, not confirmed by " in text
-    assert f"; not at {rows['80 %'][1]:,}/s" in text
+    found = values["capacity"]
+    loads = (found.load.value, found.missed.offered)
+    assert (*loads, found.is_confirmed) == (rows["60 %"][1], rows["80 %"][1], False)
     column = table(summary, "loads-0").columns.index("p99 ms")
     missed = rows["80 %"][column]
     assert isinstance(missed, Estimate)
@@ -322,11 +324,9 @@ def test_a_search_within_the_objective_is_said_and_confirmed(repetitions: int) -
     world = CapacityWorld()
     summary = summarise(made_capacity_run({"nginx": world}, plan))
     assert summary.answer is not None
-    words = r"nginx meets p99<5ms up to N/s, confirmed by 2 runs at N/s; not at N/s\."
-    said = summary.answer.sentences[-1].replace("Nginx", "nginx")
-    found = re.fullmatch(words.replace("N", "([0-9,]+)"), said)
-    assert found is not None
-    met, above, missed = (int(text.replace(",", "")) for text in found.groups())
+    found = statement(summary, "meets_objective")["capacity"]
+    assert found.is_confirmed
+    met, above, missed = found.load.value, found.above.offered, found.missed.offered
     # p99 is 1.26 times the mean of 1/(1 - load).
     assert met < (1 - 1.26 / 5) * world.best * 1.01
     assert 1.03 * met < above < missed < 1.12 * met

@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from factories.capacity import CapacityWorld, Uneven, made_capacity_run, made_plan
-from factories.worded import summarise
+from factories.capacity_summary import findings, highest, stated, statement
+from tlslab.analysis.capacity import summarise
 from tlslab.analysis.compare import Measured
 from tlslab.analysis.gate import gate
 from tlslab.analysis.history import Run, history
@@ -13,6 +14,7 @@ from tlslab.analysis.overlay import Side, overlay
 from tlslab.domain.capacity import Objective, Step
 from tlslab.domain.finding import CellSummary, Summary
 from tlslab.domain.trial import TrialRun
+from tlslab.words import worded
 
 pytestmark = pytest.mark.slow
 
@@ -47,15 +49,6 @@ def cell(summary: Summary, server: str = "nginx") -> CellSummary:
     return summary.cell(f"server={server},processors=1")
 
 
-def said(summary: Summary, code: str) -> list[str]:
-    return [each.text for each in summary.findings if each.code == code]
-
-
-def sentences(summary: Summary) -> tuple[str, ...]:
-    assert summary.answer is not None
-    return summary.answer.sentences
-
-
 @pytest.mark.parametrize(("idle", "is_open"), [(0, False), (2, False), (3, True), (5, True)])
 def test_a_rate_that_neither_side_limited_in_most_trials_is_open(idle: int, is_open: bool) -> None:
     found = cell(two(idle_first(idle)))
@@ -64,18 +57,23 @@ def test_a_rate_that_neither_side_limited_in_most_trials_is_open(idle: int, is_o
     assert (RATE in found.lower_bounds) is is_open
 
 
-def test_sentences_say_that_it_may_be_more() -> None:
+def test_findings_leave_it_open() -> None:
     summary = two(idle_first(5))
-    first, *_ = sentences(summary)
-    assert " new connections/s or more, at least 1." in first
-    assert said(summary, "open") == [f"Maxima that are not known exactly, and why: nginx ({IDLE})."]
-    assert "apache takes at most 0." in said(summary, "platforms")[0]
+    first = highest(summary)
+    assert (first["open"], first["bound"], first["rival"]["bound"]) == (True, False, True)
+    assert [each.cells for each in findings(summary, "open")] == [(cell(summary).key,)]
+    assert stated(summary, "platforms")[0]["bound"] == "at most"
     known = two(idle_first(0))
-    assert " new connections/s at most, 1." in sentences(known)[0]
-    assert said(known, "open") == []
+    assert (highest(known)["open"], highest(known)["rival"]["bound"]) == (False, False)
+    assert findings(known, "open") == []
 
 
-@pytest.mark.parametrize("world", [Uneven(alone=1100.0), idle_first(5)], ids=["noise", "idle"])
+DISTURBED = CapacityWorld(alone=1100.0, busy=0.8, taken=0.2)
+
+
+@pytest.mark.parametrize(
+    "world", [Uneven(alone=1100.0), idle_first(5), DISTURBED], ids=["noise", "idle", "disturbed"]
+)
 def test_another_run_is_not_compared_with_it(world: CapacityWorld) -> None:
     known, other = two(CapacityWorld(alone=1100.0, seed=5)), two(world)
     assert RATE in cell(other).left_open
@@ -107,23 +105,30 @@ def dead(step: Step) -> str:
     return "failed"
 
 
+def statements(summary: Summary) -> list[str]:
+    assert summary.answer is not None
+    return [each.code for each in summary.answer.statements]
+
+
 def test_the_answer_names_cells_without_a_valid_maximum() -> None:
     worlds = {"nginx": CapacityWorld(alone=1100.0), "caddy": CapacityWorld(status=dead)}
     plan = made_plan(repetitions=5, objective=Objective("p99", 5.0))
-    first, second = sentences(summarise(made_capacity_run(worlds, plan)))
-    assert first.startswith("Nginx: ")
-    assert second == "No valid maximum: caddy (the server died)."
+    summary = summarise(made_capacity_run(worlds, plan))
+    assert statements(summary) == ["highest_rate", "no_valid_maximum"]
+    missing = statement(summary, "no_valid_maximum")
+    assert (missing["cell"], missing["others"]) == ("server=caddy,processors=1", 0)
+    assert missing["why"].message == "the server died"
     worlds["haproxy"] = CapacityWorld(status=dead)
-    _, second = sentences(summarise(made_capacity_run(worlds, plan)))
-    assert second == "No valid maximum: caddy (the server died) and 1 other."
+    summary = summarise(made_capacity_run(worlds, plan))
+    assert statement(summary, "no_valid_maximum")["others"] == 1
 
 
-def test_what_a_server_does_not_support_is_not_missing() -> None:
+def test_settings_that_a_server_does_not_support_are_not_missing() -> None:
     worlds = {
         "nginx": CapacityWorld(alone=1100.0),
         "caddy": CapacityWorld(status=lambda step: "unsupported"),
     }
-    assert len(sentences(summarise(made_capacity_run(worlds, FIVE)))) == 1
+    assert statements(summarise(made_capacity_run(worlds, FIVE))) == ["highest_rate"]
 
 
 def test_a_long_reason_is_shortened() -> None:
@@ -133,9 +138,10 @@ def test_a_long_reason_is_shortened() -> None:
         t if t.reason is None else replace(t, reason=replace(t.reason, message="no port " * 40))
         for t in contents.trials
     )
-    _, second = sentences(summarise(replace(contents, trials=trials)))
-    assert second.endswith(" ...).")
-    assert len(second) < 120
+    answer = worded(summarise(replace(contents, trials=trials))).answer
+    assert answer is not None
+    assert answer.sentences[1].endswith(" ...).")
+    assert len(answer.sentences[1]) < 120
 
 
 def test_the_headline_of_many_cells_is_short() -> None:
@@ -149,11 +155,13 @@ def test_the_headline_of_many_cells_is_short() -> None:
     plan = made_plan(repetitions=5, objective=Objective("p99", 5.0))
     contents = made_capacity_run(worlds, plan)
     shared = replace(contents.environment, generator_processors=(1,))
-    summary = summarise(replace(contents, environment=shared))
-    first, second = sentences(summary)
-    assert first.startswith("Reference, 2 processors: at least ")
-    assert " that of reference, 1 processor; 2 others may take more." in first
-    assert second.startswith("Reference, 2 processors meets p99<5ms ")
-    assert all(len(each.split()) <= 30 for each in (first, second))
-    (open_,) = said(summary, "open")
-    assert open_.count("(server and generator share a processor") == 3
+    summary = worded(summarise(replace(contents, environment=shared)))
+    first = highest(summary)
+    assert (first["cell"], first["bound"]) == ("server=reference,processors=2", True)
+    assert first["rival"]["cell"] == "server=reference,processors=1"
+    assert len(first["others"]) == 2
+    assert statement(summary, "meets_objective")["cell"] == first["cell"]
+    assert summary.answer is not None
+    assert all(len(each.split()) <= 30 for each in summary.answer.sentences)
+    (open_,) = findings(summary, "open")
+    assert len(open_.cells) == 3

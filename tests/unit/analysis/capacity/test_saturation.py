@@ -1,6 +1,6 @@
-"""The highest load that meets an objective, in words and with its reservation."""
+"""The highest load that meets an objective, with its reservation."""
 
-from tlslab.analysis.capacity.saturation import capacity
+from tlslab.analysis.capacity.points import capacity
 from tlslab.domain.loads import Load
 
 
@@ -15,7 +15,6 @@ def test_a_confirmed_answer_has_a_load_above_that_met_the_objective_too() -> Non
     assert (found.load.low, found.load.high, found.load.unit) == (None, None, "1/s")
     assert found.load.method == "the highest load that met the objective, also with 5% more"
     assert found.is_confirmed
-    assert found.words == "up to 3,200/s, confirmed by 2 runs at 3,360/s; not at 3,528/s"
 
 
 def test_other_answers_are_not_confirmed() -> None:
@@ -24,11 +23,6 @@ def test_other_answers_are_not_confirmed() -> None:
     assert coarse is not None
     assert few is not None
     assert (coarse.load.value, coarse.is_confirmed, few.is_confirmed) == (3200.0, False, False)
-    assert coarse.words == "up to 3,200/s, not confirmed by a load 5 % above; not at 3,500/s"
-    assert few.words == (
-        "up to 3,200/s, not confirmed: by 1 run at 3,360/s only; loads from 3,528/s on "
-        "could not be judged"
-    )
     assert (few.bound, few.missed) == ("at_least", None)
 
 
@@ -36,7 +30,6 @@ def test_no_load_that_met_is_a_bound_from_above() -> None:
     found = capacity([load(400, "missed"), load(800, "met")])
     assert found is not None
     assert (found.bound, found.load.value, found.is_confirmed) == ("below", 400.0, False)
-    assert found.words == "at no load that could be judged, from 400/s on"
 
 
 def test_short_or_late_runs_say_nothing() -> None:

@@ -1,19 +1,20 @@
 """The load that meets the objective, as a share of the maximum: its interval and its bounds."""
 
-import re
 from dataclasses import replace
 
 import pytest
 
 from factories.capacity import CapacityWorld, drive, made_capacity_run, made_cell, made_plan
-from factories.worded import summarise
+from factories.capacity_summary import stated
+from tlslab.analysis.capacity import summarise
 from tlslab.analysis.capacity.capacity_cell import CapacityCell, measure
-from tlslab.analysis.capacity.openness import UNSTEADY
-from tlslab.analysis.capacity.saturation import Bound, Capacity
-from tlslab.analysis.capacity.share import of_maximum, share_cell, share_of_maximum
+from tlslab.analysis.capacity.points import Capacity, LoadBound
+from tlslab.analysis.capacity.tables import share_cell
 from tlslab.domain.capacity import Objective
 from tlslab.domain.estimate import Estimate
 from tlslab.domain.loads import Load
+from tlslab.domain.open_maxima import UNSTEADY
+from tlslab.domain.wording import share_with_interval
 
 PLAN = made_plan(objective=Objective("p99", 5.0), repetitions=5)
 
@@ -31,44 +32,42 @@ def _measured() -> CapacityCell:
     return replace(found, summary=replace(found.summary, estimates=estimates))
 
 
-def meeting(cell: CapacityCell, load: Estimate, bound: Bound = "between") -> CapacityCell:
+def meeting(cell: CapacityCell, load: Estimate, bound: LoadBound = "between") -> CapacityCell:
     """A cell whose objective is met up to this load."""
     return replace(cell, capacity=Capacity(load, bound, 5, None, ABOVE))
 
 
 @pytest.mark.parametrize("bound", ["between", "at_least", "below"])
-def test_a_load_has_the_error_of_the_maximum_alone(measured: CapacityCell, bound: Bound) -> None:
-    found = share_of_maximum(meeting(measured, WITHIN, bound))
+def test_a_load_has_the_error_of_the_maximum_alone(
+    measured: CapacityCell, bound: LoadBound
+) -> None:
+    found = meeting(measured, WITHIN, bound).share
     assert found is not None
     assert (found.value, found.n, found.unit) == (0.5, 5, "share")
     assert found.low == pytest.approx(1000 / 2100)
     assert found.high == pytest.approx(1000 / 1900)
-    assert of_maximum(meeting(measured, WITHIN)) == ", 50 % (95 %: 48 to 53) of the maximum"
 
 
 def test_of_a_rate_that_was_not_steady_there_is_no_share(measured: CapacityCell) -> None:
     found = replace(meeting(measured, WITHIN), open=(UNSTEADY,))
-    assert share_of_maximum(found) is None
-    assert of_maximum(found) == ""
+    assert found.share is None
     assert share_cell(found) is None
 
 
 def test_no_share_is_above_one(measured: CapacityCell) -> None:
-    near = share_of_maximum(meeting(measured, replace(WITHIN, value=2010.0)))
+    near = meeting(measured, replace(WITHIN, value=2010.0)).share
     assert near is not None
     assert near.low is not None
     assert near.low < 1.0
     assert (near.value, near.high) == (1.0, 1.0)
     # Above the maximum by more than its error.
     found = meeting(measured, replace(WITHIN, value=2400.0))
-    assert share_of_maximum(found) is None
-    assert of_maximum(found) == ""
+    assert found.share is None
     assert share_cell(found) is None
 
 
 def test_a_maximum_that_may_be_more_makes_an_upper_bound(measured: CapacityCell) -> None:
     found = replace(meeting(measured, WITHIN), open=("search_still_rising",))
-    assert of_maximum(found) == ", at most 50 % (95 %: 48 to 53) of the maximum"
     # The load may be more, and so may the maximum.
     assert share_cell(found) is None
     below = replace(meeting(measured, WITHIN, "below"), open=("search_still_rising",))
@@ -91,15 +90,14 @@ def test_without_a_maximum_that_may_be_said_there_is_no_share(measured: Capacity
     invalid = replace(found, summary=replace(found.summary, verdict="invalid"))
     bare = replace(found, summary=replace(found.summary, estimates={}))
     for cell in (invalid, bare, replace(found, capacity=None)):
-        assert of_maximum(cell) == ""
+        assert cell.share is None
         assert share_cell(cell) is None
 
 
-def test_the_share_is_in_the_sentence_and_in_the_table() -> None:
+def test_the_share_is_in_the_finding_and_in_the_table() -> None:
     plan = made_plan(objective=Objective("p99", 5.0), repetitions=5, within=12)
     summary = summarise(made_capacity_run({"nginx": CapacityWorld()}, plan))
-    (text,) = [each.text for each in summary.findings if each.code == "objective"]
-    assert re.search(r", \d\d % \(95 %: \d\d to \d\d\) of the maximum\.", text)
+    (values,) = stated(summary, "objective")
     (maxima,) = [each for each in summary.tables if each.id == "maxima"]
     found = maxima.rows[0][maxima.columns.index("of the maximum")]
-    assert re.fullmatch(r"at least \d\d % \(95 %: \d\d to \d\d\)", str(found))
+    assert found == f"at least {share_with_interval(values['share'])}"

@@ -1,4 +1,4 @@
-"""The sentences of a calibration: the error that is not excluded, and unknown parts."""
+"""The findings of a calibration: the error that is not excluded, and unknown parts."""
 
 import re
 from dataclasses import replace
@@ -7,13 +7,14 @@ import numpy as np
 import pytest
 
 from factories.costs import made_calibration
-from tlslab.analysis.costs.answer import answer
 from tlslab.analysis.costs.cost_parts import REQUEST
-from tlslab.analysis.costs.findings import findings
+from tlslab.analysis.costs.findings import answer, findings, is_uncertain
 from tlslab.analysis.costs.model import Check, CostModel
 from tlslab.analysis.costs.processors_needed import Bounds, size
 from tlslab.analysis.costs.summary import calibration
 from tlslab.domain.estimate import Estimate
+from tlslab.domain.finding import Values
+from tlslab.words.costs import uncertain_words
 
 CONTENTS = made_calibration(noise=0.01)
 FOUND = calibration(CONTENTS)
@@ -33,20 +34,20 @@ def check(ratio: float, low: float | None, high: float | None) -> Check:
     return Check({}, known, known, Estimate(ratio, low, high, 8, "ratio", "made up"))
 
 
-def error_words(*held_out: Check) -> str:
-    return next(f.text for f in findings(MODEL, held_out, "nginx") if f.code == "model_error")
+def error(*held_out: Check) -> Values:
+    return next(f.values for f in findings(MODEL, held_out) if f.code == "model_error")
 
 
 def test_the_error_that_is_not_excluded_is_the_largest_of_all_checks() -> None:
-    text = error_words(check(1.06, 1.05, 1.07), check(1.01, 0.85, 1.20))
-    assert "off at most by 6 % (95 %: up to 20 %)" in text
-    assert "10 % is not excluded" in text
-    assert "plan with it" not in text
+    found = error(check(1.06, 1.05, 1.07), check(1.01, 0.85, 1.20))
+    assert (found["error"], found["bound"]) == pytest.approx((0.06, 0.20))
+    assert not found["good"]
 
 
 def test_a_check_without_an_interval_leaves_the_error_open() -> None:
-    text = error_words(check(1.03, None, None), check(1.01, 0.99, 1.02))
-    assert "off at most by 3 %; one block gives no interval" in text
+    found = error(check(1.03, None, None), check(1.01, 0.99, 1.02))
+    assert found["error"] == pytest.approx(0.03)
+    assert (found["bound"], found["good"]) == (None, False)
 
 
 def test_the_error_is_that_by_which_a_plan_is_widened_and_never_less() -> None:
@@ -58,11 +59,8 @@ def test_the_error_is_that_by_which_a_plan_is_widened_and_never_less() -> None:
             check(ratio, ratio - width, ratio + width)
             for ratio, width in zip(ratios.tolist(), widths.tolist(), strict=True)
         )
-        said = re.search(r"95 %: up to (\d+) %", error_words(*held_out))
-        assert said is not None
         planned = size(MODEL, held_out, MODEL.centre, Bounds(0.8, None), processors=1)
-        assert planned.error_bound is not None
-        assert int(said[1]) - 1 < 100 * planned.error_bound <= int(said[1])
+        assert error(*held_out)["bound"] == planned.error_bound
 
 
 def with_request(*costs: float) -> CostModel:
@@ -73,27 +71,27 @@ def with_request(*costs: float) -> CostModel:
 
 
 @pytest.mark.parametrize(
-    ("costs", "said"),
+    ("costs", "words"),
     [
         ((-9.0, 3.0), r"at most [\d.]+ µs \(95 %: not told apart from nothing\)"),
         ((-9.0, -6.0), r"nothing by the fit \(95 %: below 0\)"),
         ((5.0, 12.0), r"[\d.]+ to [\d.]+ µs \(95 %\)"),
     ],
 )
-def test_a_part_that_is_not_known_has_no_value(costs: tuple[float, float], said: str) -> None:
+def test_a_part_that_is_not_known_has_no_value(costs: tuple[float, float], words: str) -> None:
     changed = with_request(*costs)
-    found = findings(changed, FOUND.checks, "nginx")
-    text = next(f.text for f in found if f.code == "cost_of_parts")
-    assert re.search(f"a request costs {said}", text)
-    given = answer(CONTENTS, changed, FOUND.checks, found)
-    assert re.search(f"a request {said}", given.sentences[0])
-    assert not re.search(r"-\d", text + given.sentences[0])
+    part = changed.part(REQUEST)
+    assert is_uncertain(part)
+    assert re.fullmatch(words, uncertain_words(part))
+    given = answer(CONTENTS, changed, FOUND.checks, findings(changed, FOUND.checks))
+    assert given.statements[0].values["parts"][REQUEST] == part
     assert [tile.title for tile in given.tiles] == [
         "Full handshake", "Resumed handshake", "1,000 bytes sent",
     ]  # fmt: skip
 
 
 def test_a_part_that_is_known_has_its_value_and_interval() -> None:
-    found = findings(MODEL, FOUND.checks, "nginx")
-    assert re.search(r"a request costs [\d.]+ \(95 %: [\d.]+ to [\d.]+\) µs", found[0].text)
+    assert not is_uncertain(MODEL.part(REQUEST))
+    assert uncertain_words(MODEL.part(REQUEST)) == ""
+    found = findings(MODEL, FOUND.checks)
     assert len(answer(CONTENTS, MODEL, FOUND.checks, found).tiles) == 4

@@ -1,4 +1,4 @@
-"""The names of a capacity experiment's cells in its report."""
+"""The names of cells in a report, by the levels in which they differ."""
 
 from collections.abc import Mapping, Sequence
 

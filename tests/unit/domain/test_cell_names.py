@@ -1,6 +1,6 @@
 """Names of cells in a report."""
 
-from tlslab.analysis.capacity.naming import cell_names
+from tlslab.domain.cell_names import cell_names
 
 CELL = {"processors": "1", "tls": "1.3", "key": "ecdsa-p256"}
 OBSOLETE = {"server": "reference", "processors": "1", "tls": "ssl3", "key": "rsa-1024"}
