@@ -12,6 +12,7 @@ from tlslab.analysis.capacity.points import (
     point,
     time_estimates,
 )
+from tlslab.analysis.capacity.remedies import Remedy, remedies
 from tlslab.analysis.capacity.verdict import Limit, is_of_server, judge
 from tlslab.analysis.compare import Measured
 from tlslab.analysis.enough import FEWEST
@@ -83,6 +84,7 @@ class CapacityCell:
     capacity: Capacity | None
     shared: bool
     limit: Limit
+    remedies: tuple[Remedy, ...] = ()
     open: tuple[str, ...] = ()
     name: str = ""
 
@@ -243,7 +245,7 @@ def measure(
         backend=backend(trials),
         negotiated=negotiated(trials),
     )
-    return CapacityCell(
+    measured = CapacityCell(
         cell=cell,
         trials=trials,
         levels=pooled(levels),
@@ -257,6 +259,7 @@ def measure(
         limit=judgement.limit,
         open=judgement.open,
     )
+    return replace(measured, remedies=remedies(measured.of("remedy")))
 
 
 def _values(maxima: Sequence[Trial], processors: Processors) -> dict[str, dict[int, float]]:

@@ -7,7 +7,6 @@ from typing import Any
 
 from tlslab.analysis.capacity.capacity_cell import CapacityCell
 from tlslab.analysis.capacity.points import Point, by_fraction, judged, time_estimates
-from tlslab.analysis.capacity.remedies import remedies
 from tlslab.analysis.stats.estimate import estimate
 from tlslab.domain.capacity import CapacityPlan
 from tlslab.domain.cell_names import cell_name, percent_of_maximum
@@ -311,7 +310,7 @@ def _over_time(cells: Cells) -> Iterator[Figure]:
 
 
 def _remedies(cell: CapacityCell) -> Figure | None:
-    settings = remedies(cell)
+    settings = cell.remedies
     if not settings:
         return None
     return Figure(

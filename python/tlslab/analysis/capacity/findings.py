@@ -13,7 +13,7 @@ from tlslab.analysis.capacity.capacity_cell import CapacityCell
 from tlslab.analysis.capacity.figures import identifier
 from tlslab.analysis.capacity.points import judged
 from tlslab.analysis.capacity.ratios import over, ratios
-from tlslab.analysis.capacity.remedies import Remedy, remedies
+from tlslab.analysis.capacity.remedies import Remedy
 from tlslab.analysis.enough import FEWEST, again, minutes, too_few
 from tlslab.analysis.ranking import differing
 from tlslab.analysis.stats.estimate import spread_of_ratio
@@ -149,9 +149,7 @@ def _objective(cells: Cells, plan: CapacityPlan) -> Iterator[Finding]:
 
 def _remedies(cells: Cells) -> Iterator[Finding]:
     """The gains from the remedies, judged together (Holm)."""
-    said = [
-        (cell, [r for r in remedies(cell) if r.ratio and r.ratio.n >= FEWEST]) for cell in cells
-    ]
+    said = [(cell, [r for r in cell.remedies if r.ratio and r.ratio.n >= FEWEST]) for cell in cells]
     known = [each for _, listed in said for each in listed if each.of_ratio != "unknown"]
     adjusted = holm([1.0 if each.p is None else each.p for each in known])
     differs = {id(each): p <= LEVEL for each, p in zip(known, adjusted, strict=True)}

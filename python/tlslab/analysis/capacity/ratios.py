@@ -5,26 +5,17 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from tlslab.analysis.capacity.capacity_cell import CapacityCell
+from tlslab.analysis.capacity.remedies import RatioBound, bound_of
 from tlslab.analysis.compare import compare, judged
 from tlslab.analysis.enough import FEWEST
 from tlslab.analysis.stats.families import holm
 from tlslab.domain.estimates import CONNECTIONS
 from tlslab.domain.finding import Comparison
 
-# `unknown`: both sides are lower bounds.
-RatioBound = Literal["", "at least", "at most", "unknown"]
-
 # The cells differ in the number of processors, in the server, or in another factor.
 Kind = Literal["scaling", "platforms", "variants"]
 
 Pairs = Iterator[tuple[CapacityCell, CapacityCell]]
-
-
-def bound_of(above: bool, below: bool) -> RatioBound:
-    """What a ratio is if what stands `above` or `below` the line is a lower bound."""
-    if above:
-        return "unknown" if below else "at least"
-    return "at most" if below else ""
 
 
 @dataclass(frozen=True)

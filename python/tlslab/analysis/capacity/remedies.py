@@ -1,11 +1,10 @@
 """The gains from resumption and from more requests per connection, relative to neither."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import Literal
 
-from tlslab.analysis.capacity.capacity_cell import CapacityCell
-from tlslab.analysis.capacity.ratios import RatioBound, bound_of
 from tlslab.analysis.compare import paired_logs
 from tlslab.analysis.measures import client_busy
 from tlslab.analysis.stats.estimate import Array, estimate, mean_interval, p_value
@@ -14,7 +13,10 @@ from tlslab.domain.estimate import Estimate
 from tlslab.domain.estimates import MICROSECONDS, PER_SECOND, RATIO
 from tlslab.domain.run_faults import usable
 from tlslab.domain.run_record import time_lost
-from tlslab.domain.trial import TrialRun
+from tlslab.domain.trial import Trial, TrialRun
+
+# `unknown`: both sides are lower bounds.
+RatioBound = Literal["", "at least", "at most", "unknown"]
 
 
 @dataclass(frozen=True)
@@ -41,10 +43,13 @@ class Remedy:
 _Runs = dict[int, TrialRun]
 
 
-def remedies(cell: CapacityCell) -> list[Remedy]:
-    """All settings of a cell; of each kind, the setting without a remedy comes first."""
+def remedies(trials: Iterable[Trial]) -> tuple[Remedy, ...]:
+    """All settings of a cell; of each kind, the setting without a remedy comes first.
+
+    `trials`: the done trials of the stage.
+    """
     runs: dict[tuple[str, float], dict[int, TrialRun]] = {}
-    for trial in cell.of("remedy"):
+    for trial in trials:
         run = trial.runs.get("remedy")
         if run is None or not usable(trial, "remedy"):
             continue
@@ -57,7 +62,7 @@ def remedies(cell: CapacityCell) -> list[Remedy]:
         if level != base:
             remedy = _compared(remedy, runs[sort, level], runs[sort, base], _name(sort, base))
         settings.append(remedy)
-    return settings
+    return tuple(settings)
 
 
 def _setting(factors: Mapping[str, str]) -> tuple[str, float]:
@@ -86,6 +91,13 @@ def _compared(remedy: Remedy, runs: _Runs, without: _Runs, base: str) -> Remedy:
     logs = paired_logs(above, below)
     p = p_value(logs) if len(logs) else None
     return replace(remedy, ratio=_ratio(logs), p=p, of_ratio=of_ratio, base=base)
+
+
+def bound_of(above: bool, below: bool) -> RatioBound:
+    """What a ratio is if what stands `above` or `below` the line is a lower bound."""
+    if above:
+        return "unknown" if below else "at least"
+    return "at most" if below else ""
 
 
 def _limited(runs: _Runs) -> bool:

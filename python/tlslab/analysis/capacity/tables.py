@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from tlslab.analysis.capacity.capacity_cell import CapacityCell
 from tlslab.analysis.capacity.points import Point, by_fraction, time_estimates
-from tlslab.analysis.capacity.remedies import Remedy, remedies
+from tlslab.analysis.capacity.remedies import Remedy
 from tlslab.analysis.stats.estimate import estimate
 from tlslab.domain.capacity import CapacityPlan
 from tlslab.domain.cell_names import percent_of_maximum
@@ -180,7 +180,7 @@ def _remedies(cell: CapacityCell, number: int) -> DataTable:
     rows = tuple(
         (r.name, r.connections_per_s, r.requests_per_s, r.cost_us, r.ratio,
          _bound_words(r))
-        for r in remedies(cell)
+        for r in cell.remedies
     )  # fmt: skip
     return DataTable(
         id=f"remedies-{number}",

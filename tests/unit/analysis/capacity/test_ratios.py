@@ -113,14 +113,14 @@ def made_remedy(name: str, ratio: Estimate, p: float, bound: bool = False) -> Re
     return Remedy(name, rate, rate, None, ratio, p, bound, base="without")
 
 
-def test_remedies_are_judged_together(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_remedies_are_judged_together() -> None:
     small = made_remedy("psk", Estimate(1.1, 1.02, 1.2, 5, "", ""), 0.03)
     large = made_remedy("more", Estimate(3.0, 2.9, 3.1, 5, "", ""), 1e-6)
     none = made_remedy("other", Estimate(1.0, 0.9, 1.1, 5, "", ""), 0.9)
 
     def established(*remedies: Remedy) -> list[bool]:
-        monkeypatch.setattr("tlslab.analysis.capacity.findings.remedies", lambda cell: remedies)
-        (found,) = (e for e in findings(made(BASE), FIVE, {}) if e.code == "remedies")
+        cells = [replace(cell, remedies=remedies) for cell in made(BASE)]
+        (found,) = (e for e in findings(cells, FIVE, {}) if e.code == "remedies")
         assert found.values["family"] == len(remedies)
         return [each["established"] for each in found.values["remedies"]]
 
