@@ -33,10 +33,9 @@ from tlslab.cli.progress import watch
 from tlslab.domain.errors import TlslabError
 from tlslab.domain.run import RunContents
 from tlslab.domain.selftest import Ability
-from tlslab.experiment.selftest_experiment import selftest_experiment
 from tlslab.lab import experiment_run
 from tlslab.lab.results import read_contents
-from tlslab.lab.selftest_run import BLOCKS, TARGET
+from tlslab.lab.selftest_run import BLOCKS, TARGET, selftest_experiment
 from tlslab.lab.store import RunFolder
 
 RUNS = 1000

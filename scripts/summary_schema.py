@@ -5,6 +5,7 @@ import sys
 
 from pydantic import TypeAdapter
 
+from tlslab.domain.factors import DEPLOYED
 from tlslab.domain.finding import Summary
 
 schema = TypeAdapter(Summary).json_schema()
@@ -13,6 +14,13 @@ for kind in schema["$defs"].values():
     if "class_" in kind.get("properties", {}):
         kind["properties"]["class"] = kind["properties"].pop("class_")
         kind["required"] = ["class" if name == "class_" else name for name in kind["required"]]
+# The levels of a deployment are fields of their own there.
+deployment = schema["$defs"].pop("Deployment")
+del schema["$defs"]["Levels"], deployment["properties"]["levels"]
+for name, row in DEPLOYED.items():
+    kind = "integer" if row.value is int else "string" if row.value is str else "boolean"
+    deployment["properties"][name] = {"anyOf": [{"type": kind}, {"type": "null"}], "default": None}
+schema["$defs"]["Deployment"] = deployment
 schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 json.dump(schema, sys.stdout, indent=4, sort_keys=True)
 sys.stdout.write("\n")

@@ -1,8 +1,9 @@
 """TOML tables whose faults are reported with file, line, key and allowed values."""
 
+import json
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from tlslab.domain.command_line import did_you_mean
@@ -186,3 +187,12 @@ class Table:
             raise self.error(f"must be written as [[{key}]]", key)
         for number, item in enumerate(value):
             yield Table(item, (*self.path, key, number), self._source, self._lines)
+
+
+def toml(value: Any) -> str:
+    """A value in TOML; a JSON string without raw control characters is a TOML basic string."""
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{key} = {toml(item)}" for key, item in value.items()) + " }"
+    if isinstance(value, tuple):
+        return "[" + ", ".join(toml(item) for item in value) + "]"
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -19,7 +19,7 @@ from tlslab.domain.plan import Cell, PlannedTrial
 from tlslab.domain.run import Environment, RunContents, TargetInfo
 from tlslab.domain.trial import Reason, Trial
 from tlslab.experiment import loads, make_plan
-from tlslab.experiment.fault_trials import add_faults
+from tlslab.experiment.benchmark import add_faults
 
 TEXT = """
 schema = "tlslab.experiment/2"

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from tlslab.domain.levels import Levels
 from tlslab.servers.apache import MODULE_FOLDERS
 from tlslab.servers.base import Setting, pinned
 from tlslab.servers.certificates import Authority, CertificateFiles
-from tlslab.servers.ports import start_on_free_port
+from tlslab.servers.configured import start_on_free_port
 from tlslab.servers.process import ServerProcess
 from tlslab.servers.tomcat import Tomcat
 
@@ -203,7 +204,9 @@ def serving(server: str, folder: Path, text: str, keys: Sequence[str] = KEYS) ->
 
 @contextmanager
 def _tomcat(connector: str, key: str, folder: Path, text: str) -> Iterator[str]:
-    server = EmittedTomcat(Setting(folder, (key,), (), 100, (), connector=connector, resume="psk"))
+    server = EmittedTomcat(
+        Setting(folder, (key,), (), 100, (), levels=Levels.of(connector=connector), resume="psk")
+    )
     server.emitted = folder / "emitted.xml"
     server.emitted.write_text(text, "utf-8")
     server.prepare()

@@ -18,7 +18,7 @@ import psutil
 
 from tlslab.domain.errors import CannotRunError
 from tlslab.lab.server_side.exporter import Exporter
-from tlslab.servers.ports import free_port
+from tlslab.servers.configured import free_port
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
-from tlslab.servers.ports import free_port
+from tlslab.servers.configured import free_port
 
 _CONFIGURATION = """\
 global:

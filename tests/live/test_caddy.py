@@ -9,6 +9,7 @@ from live.harness import setting
 from live.test_servers import DOCUMENT_BYTES, ECDSA, RSA, served_in_full, started, wanted
 from tlslab.domain.deployment import Deployment
 from tlslab.domain.errors import CannotRunError
+from tlslab.domain.levels import Levels
 from tlslab.servers import build, lacking
 
 GROUPS = ("X25519", "P-256", "P-384", "P-521")
@@ -34,7 +35,7 @@ HANDSHAKES: tuple[tuple[list[str], dict[str, str]], ...] = (
 @pytest.mark.capability("Caddy negotiates what is offered")
 def test_the_negotiated_handshake_is_the_offered_one(tmp_path: Path) -> None:
     asked = wanted(tmp_path, groups=GROUPS, processors=(0,))
-    with started(Deployment("caddy", workers=2), asked) as server:
+    with started(Deployment("caddy", levels=Levels.of(workers="2")), asked) as server:
         for flags, expected in HANDSHAKES:
             record = server.load(*flags)
             assert served_in_full(record), flags
@@ -82,4 +83,7 @@ def test_caddy_serves_plain_http_behind_a_front(tmp_path: Path) -> None:
 
 
 def test_caddy_takes_no_diffie_hellman_parameters() -> None:
-    assert lacking(Deployment("caddy", dh_bits=2048)) == "caddy does not take dh_bits=2048"
+    assert (
+        lacking(Deployment("caddy", levels=Levels.of(dh_bits="2048")))
+        == "caddy does not take dh_bits=2048"
+    )

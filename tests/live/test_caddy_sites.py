@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from live.harness import Tlslab
-from tlslab.servers.ports import free_port
+from tlslab.servers.configured import free_port
 
 CADDYFILE = """\
 {{

@@ -13,6 +13,7 @@ import pytest
 
 from live.served import Served, served
 from tlslab.domain.errors import CannotRunError
+from tlslab.domain.levels import NO_LEVELS, Levels
 from tlslab.domain.names import SUITES
 from tlslab.servers.base import Setting
 from tlslab.servers.node import Node
@@ -22,10 +23,11 @@ GROUPS = ("X25519", "P-256", "P-384", "X25519MLKEM768")
 RSA_SUITES = [suite.name for suite in SUITES if suite.tls == "1.2" and "ECDSA" not in suite.name]
 
 
+LEVELS = Levels.of(workers="2", dh_bits="2048")
+
+
 def setting(folder: Path) -> Setting:
-    return Setting(
-        folder, ("ecdsa-p256", "rsa-2048"), GROUPS, 4096, (), http2=True, workers=2, dh_bits=2048
-    )
+    return Setting(folder, ("ecdsa-p256", "rsa-2048"), GROUPS, 4096, (), http2=True, levels=LEVELS)
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +69,7 @@ def test_both_certificates_are_served(node: Served, http: str, scheme: str) -> N
 
 @pytest.mark.parametrize("bits", [1024, 2048, 3072, 4096])
 def test_diffie_hellman_parameters_have_the_size_asked_for(tmp_path: Path, bits: int) -> None:
-    one = replace(setting(tmp_path), workers=1, keys=("rsa-2048",), dh_bits=bits)
+    one = replace(setting(tmp_path), keys=("rsa-2048",), levels=Levels.of(dh_bits=str(bits)))
     with served(Node(one), tmp_path) as server:
         obsolete = ["--allow-obsolete"] if bits < 2048 else []
         suite = "TLS_DHE_RSA_WITH_AES_128_GCM_SHA256"
@@ -82,8 +84,8 @@ def test_diffie_hellman_parameters_have_the_size_asked_for(tmp_path: Path, bits:
 def test_sessions_are_resumed_only_where_that_is_asked_for(
     tmp_path: Path, resume: str, tls: str
 ) -> None:
-    workers = 1 if resume == "id" else 2
-    with served(Node(replace(setting(tmp_path), resume=resume, workers=workers)), tmp_path) as node:
+    levels = NO_LEVELS if resume == "id" else LEVELS
+    with served(Node(replace(setting(tmp_path), resume=resume, levels=levels)), tmp_path) as node:
         if resume == "none":
             code, answer = node.load("--tls", tls, "--resume", "ticket")
             assert code != 0, answer
@@ -92,7 +94,7 @@ def test_sessions_are_resumed_only_where_that_is_asked_for(
 
 
 def test_without_tls_it_serves_behind_a_front(tmp_path: Path) -> None:
-    plain = Node(replace(setting(tmp_path), plain=True, workers=1))
+    plain = Node(replace(setting(tmp_path), plain=True, levels=NO_LEVELS))
     with (
         served(plain, tmp_path) as node,
         urllib.request.urlopen(node.running.url, timeout=20) as answer,

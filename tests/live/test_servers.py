@@ -17,6 +17,7 @@ import pytest
 from live.harness import setting
 from tlslab.domain.deployment import Deployment
 from tlslab.domain.errors import CannotRunError
+from tlslab.domain.levels import Levels
 from tlslab.domain.names import ECDSA_SCHEMES, RSA_SCHEMES
 from tlslab.lab.accounting import read
 from tlslab.lab.process_times import used
@@ -94,7 +95,7 @@ def started(deployment: Deployment, asked: Setting) -> Iterator[Started]:
 @pytest.fixture(scope="module", params=SERVERS)
 def server(request: pytest.FixtureRequest, tmp_path_factory: Any) -> Iterator[Started]:
     """Each server with two workers, certificates of both kinds, and 2048-bit parameters."""
-    deployment = Deployment(request.param, workers=2, dh_bits=2048)
+    deployment = Deployment(request.param, levels=Levels.of(workers="2", dh_bits="2048"))
     with started(deployment, wanted(tmp_path_factory.mktemp("s"), processors=(0,))) as found:
         yield found
 
@@ -145,7 +146,9 @@ def test_no_session_can_be_resumed(server: Started) -> None:
 def test_diffie_hellman_has_the_size_that_was_asked_for(
     name: str, bits: int, tmp_path: Path
 ) -> None:
-    with started(Deployment(name, dh_bits=bits), wanted(tmp_path, groups=())) as found:
+    with started(
+        Deployment(name, levels=Levels.of(dh_bits=str(bits))), wanted(tmp_path, groups=())
+    ) as found:
         suite = "--suite=TLS_DHE_RSA_WITH_AES_128_GCM_SHA256"
         record = found.load("--tls=1.2", suite, "--allow-obsolete")
         assert served_in_full(record)
@@ -202,8 +205,10 @@ LAB = """
 import sys, time
 from pathlib import Path
 from tlslab.domain.deployment import Deployment
+from tlslab.domain.levels import Levels
 from tlslab.servers import Setting, build
-asked = Setting(Path(sys.argv[1]), ("ecdsa-p256",), ("X25519",), 100, (), workers=2)
+workers = Levels.of(workers="2")
+asked = Setting(Path(sys.argv[1]), ("ecdsa-p256",), ("X25519",), 100, (), levels=workers)
 target = build(Deployment(sys.argv[2], front=sys.argv[3]), asked)
 target.prepare()
 print(*[process.pid for process in target.start().process.tree()], flush=True)

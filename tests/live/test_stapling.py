@@ -11,8 +11,10 @@ import pytest
 from live.harness import Tlslab, trials
 from live.test_servers import Started, started, wanted
 from tlslab.domain.deployment import Deployment
+from tlslab.domain.levels import Levels
 from tlslab.lab.programs import require_program
-from tlslab.servers import build
+
+STAPLING = Levels.of(ocsp_stapling="on")
 
 # Servers with a response for each of several certificates, and those with one for all.
 EACH = ("reference", "haproxy")
@@ -70,7 +72,7 @@ def test_what_is_stapled_is_seen_and_costs_its_length(name: str, tmp_path: Path)
         folder = tmp_path / level
         folder.mkdir()
         asked = wanted(folder, keys=keys_of(name), groups=("X25519", "P-256"), http2=False)
-        with started(Deployment(name, ocsp_stapling=level == "on"), asked) as server:
+        with started(Deployment(name, levels=Levels.of(ocsp_stapling=level)), asked) as server:
             for flags in CLIENTS:
                 record = server.load(*flags, "--sigalg=ecdsa_secp256r1_sha256",
                                      f"--ocsp-stapling={level}")  # fmt: skip
@@ -98,7 +100,7 @@ def test_what_is_stapled_is_seen_and_costs_its_length(name: str, tmp_path: Path)
 @pytest.mark.parametrize("name", EACH)
 def test_each_certificate_has_its_own_response(name: str, tmp_path: Path) -> None:
     asked = wanted(tmp_path, keys=keys_of(name), http2=False)
-    with started(Deployment(name, ocsp_stapling=True), asked) as server:
+    with started(Deployment(name, levels=STAPLING), asked) as server:
         lengths = {
             scheme: stapled(server.load("--tls=1.2", f"--sigalg={scheme}", "--ocsp-stapling=on"))
             for scheme in ("ecdsa_secp256r1_sha256", "rsa_pkcs1_sha256")
@@ -108,17 +110,9 @@ def test_each_certificate_has_its_own_response(name: str, tmp_path: Path) -> Non
             assert length == (tmp_path / file).stat().st_size
 
 
-@pytest.mark.parametrize("name", ONE)
-def test_one_response_for_several_certificates_is_not_served(name: str, tmp_path: Path) -> None:
-    asked = wanted(tmp_path, keys=("ecdsa-p256", "rsa-2048"), http2=False)
-    lacks = build(Deployment(name, ocsp_stapling=True), asked).prepare()
-    assert list(lacks) == [("ocsp_stapling", "on")]
-    assert "give one key" in lacks["ocsp_stapling", "on"]
-
-
 def test_the_probe_says_how_long_the_response_is(tmp_path: Path) -> None:
     asked = wanted(tmp_path, keys=("ecdsa-p256",), http2=False)
-    with started(Deployment("nginx", ocsp_stapling=True), asked) as server:
+    with started(Deployment("nginx", levels=STAPLING), asked) as server:
         length = stapled(server.load("--tls=1.3"))
         command = [require_program("tlslab-load"), "probe", "--json", f"--ca={server.ca}"]
         command += ["--sni=localhost", urlsplit(server.running.url).netloc]

@@ -8,10 +8,10 @@ import pytest
 
 from live.served import served
 from tlslab.domain.errors import CannotRunError
+from tlslab.domain.levels import Levels
 from tlslab.servers.base import Setting
-from tlslab.servers.connectors import CONNECTORS, FEATURE
 from tlslab.servers.jdk import Jdk, find_jdks
-from tlslab.servers.tomcat import Tomcat
+from tlslab.servers.tomcat import CONNECTORS, FEATURE, Tomcat
 
 JDKS = [jdk for jdk in find_jdks().found if jdk.feature >= FEATURE]
 RUNTIMES = [
@@ -24,7 +24,15 @@ RUNTIMES = [
 
 def setting(folder: Path) -> Setting:
     keys = ("ecdsa-p256", "rsa-2048")
-    return Setting(folder, keys, ("X25519", "P-256", "P-384"), 2048, (), http2=True, threads=20)
+    return Setting(
+        folder,
+        keys,
+        ("X25519", "P-256", "P-384"),
+        2048,
+        (),
+        http2=True,
+        levels=Levels.of(workers="20"),
+    )
 
 
 def test_this_machine_has_java() -> None:
@@ -38,10 +46,8 @@ def test_what_is_asked_for_is_what_is_negotiated(tmp_path: Path, jdk: Jdk, conne
     ccm = "TLS_DHE_RSA_WITH_AES_128_CCM"
     asked = replace(
         setting(tmp_path),
-        jdk=str(jdk.home),
-        connector=connector,
         suites=(suite, ccm),
-        dh_bits=3072,
+        levels=Levels.of(jdk=str(jdk.home), connector=connector, dh_bits="3072"),
     )
     with served(Tomcat(asked), tmp_path) as tomcat:
         assert tomcat.target.software.startswith("Tomcat/11.")
@@ -92,6 +98,6 @@ def test_a_jvm_that_dies_at_once_is_reported_in_its_words(tmp_path: Path) -> Non
         "echo 'Error occurred during initialization of VM' >&2; exit 1\n"
     )
     java.chmod(0o755)
-    target = Tomcat(replace(setting(tmp_path), jdk=str(tmp_path / "jdk")))
+    target = Tomcat(replace(setting(tmp_path), levels=Levels.of(jdk=str(tmp_path / "jdk"))))
     with pytest.raises(CannotRunError, match="did not start: Error occurred during initialization"):
         target.prepare()

@@ -17,7 +17,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from live.harness import Child, Own, Tlslab, makes_load, trials, wait_for_trials
 from live.prometheus import Prometheus, prometheus
-from tlslab.servers.ports import free_port
+from tlslab.servers.configured import free_port
 
 DASHBOARD = Path(__file__).parents[2] / "docs" / "grafana" / "tlslab.json"
 

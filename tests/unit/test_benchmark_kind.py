@@ -3,7 +3,7 @@ import pytest
 from factories.benchmarks import TEXT
 from tlslab.domain.errors import ExperimentError, UsageError
 from tlslab.experiment import dumps, load, loads, make_plan, with_levels
-from tlslab.experiment.fault_trials import add_faults
+from tlslab.experiment.benchmark import add_faults
 from tlslab.lab.benchmark.benchmark_run import mean_seconds
 
 

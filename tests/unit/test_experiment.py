@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from tlslab.domain.errors import ExperimentError, UsageError
 from tlslab.domain.experiment import Exclusion, Experiment, Factor, Pin
+from tlslab.domain.factors import COMMON, RESUMPTIONS
 from tlslab.domain.stopping import Stopping
-from tlslab.domain.workload import RESUMPTIONS, KeepAlive, Window, Workload
+from tlslab.domain.workload import KeepAlive, Window, Workload
 from tlslab.experiment import dumps, load, loads, shipped, with_levels
-from tlslab.experiment.factors import RULES
 
 GOOD = """\
 schema = "tlslab.experiment/2"
@@ -171,7 +171,7 @@ def test_set_reports_what_is_known(levels: dict[str, tuple[str, ...]], words: st
 
 texts = st.text(min_size=1, max_size=30).filter(lambda text: "\r" not in text)
 # The levels of the factors that are lists of names.
-KNOWN_LEVELS = {name: rule.known for name, rule in RULES.items() if rule.known}
+KNOWN_LEVELS = {name: row.rule.known for name, row in COMMON.items() if row.rule.known}
 
 windows = st.builds(Window, st.integers(0, 10_000), st.integers(100, 10_000))
 whens = st.fixed_dictionaries({}, optional={"tls": texts, "key": texts})

@@ -19,8 +19,8 @@ from tlslab.domain.errors import CannotTellError, TlslabError, UsageError
 from tlslab.domain.run import RunContents
 from tlslab.domain.wording import level_label
 from tlslab.experiment import load, shipped
-from tlslab.experiment.cells import contradiction, make_profile
-from tlslab.experiment.costs import COST_RULES, identifying
+from tlslab.experiment.cells import contradiction
+from tlslab.experiment.costs import COSTED, identifying
 from tlslab.lab.results import newest_calibration, read_contents
 from tlslab.lab.store import RunFolder, to_json
 from tlslab.report import resume_command
@@ -113,7 +113,7 @@ def _mix(run: RunFolder, contents: RunContents, model: CostModel, asked: Questio
                 f"{mix[name]} there",
                 f"leave --{name} out, or give the --tls that it belongs to",
             )
-    if reason := contradiction(make_profile(experiment, mix)):
+    if reason := contradiction(experiment, mix):
         raise UsageError(f"there is no such connection: {reason}", "leave one of the two out")
     fixed = [level_label(name, mix[name]) for name in settings if name not in experiment.centre]
     if unknown := [*fixed, *model.unknown(mix)]:
@@ -138,7 +138,7 @@ def _command(run: RunFolder, contents: RunContents, mix: _Levels) -> str:
 
 
 def _level(factor: str, text: str) -> str:
-    rule = COST_RULES[factor]
+    rule = COSTED[factor].rule
     level = rule.level(text)
     if level is None:
         raise UsageError(

@@ -117,7 +117,7 @@ def with_targets(
             f"--target is for experiments with a server: {experiment.name} has none",
             "leave --target out",
         )
-    if len(targets) > 1 and "server" not in kind.rules:
+    if len(targets) > 1 and "server" not in kind.factors:
         raise UsageError(
             f"--target: {experiment.name} takes one server at a time", "make a run for each"
         )

@@ -21,9 +21,6 @@ BENCHMARKS = ("handshake-tls12", "handshake-tls13", "sign", "draw")
 # The only runtime that is not a JVM: the lab's own engine.
 ENGINE = "engine"
 
-# The factors of experiments of this kind, in the order of a cell's key.
-FACTORS = ("runtime", "benchmark", "keys", "threads")
-
 
 @dataclass(frozen=True)
 class Faults:

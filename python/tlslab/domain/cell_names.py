@@ -4,8 +4,6 @@ from collections.abc import Mapping, Sequence
 
 from tlslab.domain.wording import level_label
 
-_OBSOLETE = "ssl3"
-
 
 def cell_names(cells: Sequence[Mapping[str, str]]) -> list[str]:
     """A name for each cell, from the levels in which cells differ: `nginx, 2 processors`.
@@ -28,22 +26,12 @@ def _name(cell: Mapping[str, str], alike: Sequence[Mapping[str, str]], kept: lis
 
 
 def cell_name(factors: Mapping[str, str]) -> str:
-    """Levels side by side; the obsolete protocol by its name."""
-    return ", ".join(_level(*item) for item in factors.items())
+    """Levels side by side."""
+    return ", ".join(level_label(*item) for item in factors.items())
 
 
 def _factors(cells: Sequence[Mapping[str, str]]) -> list[str]:
     return list(dict.fromkeys(name for cell in cells for name in cell))
-
-
-def _level(name: str, level: str) -> str:
-    if name == "processors":
-        return f"{level} processor" if level == "1" else f"{level} processors"
-    if name == "front":
-        return "direct" if level == "none" else f"behind {level}"
-    if (name, level) == ("tls", _OBSOLETE):
-        return "SSL 3.0"
-    return level_label(name, level)
 
 
 def percent_of_maximum(fraction: float) -> str:

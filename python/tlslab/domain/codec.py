@@ -5,6 +5,8 @@ that an older tlslab reads records of a newer one; missing or wrong fields are e
 place.
 """
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from cattrs import Converter
@@ -14,9 +16,12 @@ from cattrs.v import transform_error
 
 from tlslab.contract.probe import Refusal
 from tlslab.contract.record import FailureReason
+from tlslab.domain.deployment import Deployment
 from tlslab.domain.errors import StoreError
 from tlslab.domain.estimate import Estimate
+from tlslab.domain.factors import DEPLOYED, OFFERED, FactorRow, level_of, levels_of, values_of
 from tlslab.domain.figure import TableCell
+from tlslab.domain.profile import Profile
 from tlslab.domain.trial import Reason
 
 T = TypeVar("T")
@@ -36,8 +41,26 @@ def _converter() -> Converter:
         TableCell,
         lambda cell, _: converter.structure(cell, Estimate) if isinstance(cell, dict) else cell,
     )
+    _flatten_levels(converter, Deployment, DEPLOYED)
+    _flatten_levels(converter, Profile, OFFERED)
     converter.register_structure_hook(float | str, lambda place, _: place)
     return converter
+
+
+def _flatten_levels(converter: Converter, kind: type[Any], rows: Mapping[str, FactorRow]) -> None:
+    """The levels of a dataclass as fields of its own in JSON, each with its value."""
+    structure = make_dict_structure_fn(kind, converter, levels=override(omit=True))
+    unstructure = make_dict_unstructure_fn(kind, converter, levels=override(omit=True))
+
+    def read(data: dict[str, Any], _: type[Any]) -> Any:
+        given = {name: level_of(data[name]) for name in rows if data.get(name) is not None}
+        return replace(structure(data, kind), levels=levels_of(rows, given))
+
+    def write(value: Any) -> dict[str, Any]:
+        return unstructure(value) | values_of(rows, value.levels)
+
+    converter.register_structure_hook(kind, read)
+    converter.register_unstructure_hook(kind, write)
 
 
 _CONVERTER = _converter()

@@ -2,17 +2,18 @@
 
 from dataclasses import dataclass
 
+from tlslab.domain.levels import NO_LEVELS, Levels
+
 
 @dataclass(frozen=True)
 class Profile:
     """The handshake that a cell forces; an empty tuple leaves the choice to the back end.
 
     `key`: the certificate key that the server must serve (`ecdsa-p256`, `rsa-2048`, ...); the
-    others are names of `model.names`. `dh_bits`: the size of Diffie-Hellman parameters that the
-    server must use. `backend`: the TLS library that the client must use. `ocsp_stapling`: whether
-    the server must staple an OCSP response; None if either will do. `hello_retry`: the client's
-    first ClientHello has no key share for the group. `resume`: how connections resume, if the
-    server decides on that and not the experiment.
+    others are names of `domain.names`. `backend`: the TLS library that the client must use.
+    `hello_retry`: the client's first ClientHello has no key share for the group. `resume`: how
+    connections resume, if the server decides on that and not the experiment. `levels`: the levels
+    of further factors that are a part of the offer (`FactorRow.tls`).
     """
 
     tls: str | None = None
@@ -20,8 +21,7 @@ class Profile:
     groups: tuple[str, ...] = ()
     suites: tuple[str, ...] = ()
     signature_schemes: tuple[str, ...] = ()
-    dh_bits: int | None = None
     backend: str | None = None
-    ocsp_stapling: bool | None = None
     hello_retry: bool = False
     resume: str | None = None
+    levels: Levels = NO_LEVELS

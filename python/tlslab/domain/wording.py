@@ -3,67 +3,16 @@
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
-from tlslab.domain.command_line import short
 from tlslab.domain.estimate import Estimate
+from tlslab.domain.factors import FACTORS
 from tlslab.domain.names import find_suite
-
-_KEYS = {
-    "ecdsa-p256": "ECDSA P-256",
-    "ecdsa-p384": "ECDSA P-384",
-    "ecdsa-p521": "ECDSA P-521",
-    "ed25519": "Ed25519",
-    "rsa-1024": "RSA-1024",
-    "rsa-2048": "RSA-2048",
-    "rsa-3072": "RSA-3072",
-    "rsa-4096": "RSA-4096",
-}
-
 
 _NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 
 
-_COUNTED = {name: name for name in ("processors", "workers", "connections", "requests")}
-
-# Levels of factors that do not belong to their cells.
-_NOT_NAMED = (("dh_bits", "none"), ("suite", "by-version"))
-
-_LEVELS = {
-    ("front", "none"): "direct",
-    ("resume", "none"): "no resumption",
-    ("ocsp_stapling", "off"): "no OCSP stapling",
-    ("ocsp_stapling", "on"): "OCSP stapling",
-}
-
-_FORMS = {
-    "tls": "TLS {}",
-    "http": "HTTP/{}",
-    "copy": "copy {}",
-    "burn": "burn {}",
-    "front": "behind {}",
-    "dh_bits": "DH {}",
-    "resume": "resumption by {}",
-}
-
-
 def level_label(factor: str, level: str) -> str:
     """A factor's level in readers' terms: `TLS 1.3`, `ECDSA P-256`; other levels unchanged."""
-    if factor == "key":
-        return _KEYS.get(level, level)
-    if factor in _COUNTED:
-        return f"{level} {_COUNTED[factor] if level != '1' else _COUNTED[factor][:-1]}"
-    match factor, level:
-        case "document_bytes", _ if level.isdigit():
-            return f"{int(level):,} B"
-        case "dh_bits", _ if not level.isdigit():
-            return "no DH"
-        case "resumed", _:
-            return f"{level.removesuffix('%')} % resumed"
-        case "server", _:
-            return short(level)
-        case "jdk", _:
-            return level.rstrip("/").rpartition("/")[2]
-        case _:
-            return _LEVELS.get((factor, level)) or _FORMS.get(factor, "{}").format(level)
+    return FACTORS[factor].label(level) if factor in FACTORS else level
 
 
 def cell_label(factors: Mapping[str, str]) -> str:
@@ -72,8 +21,12 @@ def cell_label(factors: Mapping[str, str]) -> str:
     Levels of factors that do not apply to the cell (the size of parameters that it lacks) are
     omitted.
     """
-    levels = [item for item in factors.items() if item not in _NOT_NAMED]
-    return ", ".join(level_label(*item) for item in levels) or "all cells"
+    labels = (
+        level_label(name, level)
+        for name, level in factors.items()
+        if name not in FACTORS or level != FACTORS[name].absent
+    )
+    return ", ".join(labels) or "all cells"
 
 
 def short_label(factors: Mapping[str, str]) -> str:
@@ -82,26 +35,12 @@ def short_label(factors: Mapping[str, str]) -> str:
     return cell_label({**factors, "suite": suite.openssl} if suite else factors)
 
 
-# The nouns of what is compared.
-_SUBJECTS = {
-    "group": "key-exchange group",
-    "suite": "cipher suite",
-    "server": "server",
-    "key": "certificate key",
-    "tls": "TLS version",
-    "resume": "resumption mode",
-    "processors": "processor count",
-    "workers": "worker count",
-    "ocsp_stapling": "stapling setting",
-    "resumed": "share of resumed connections",
-}
-
-
 def subject_noun(factors: Iterable[str]) -> str:
     """The noun for cells that differ in these factors: `cipher suite`, or `combination`."""
     # The size of Diffie-Hellman parameters belongs to a suite.
     named = [name for name in factors if name != "dh_bits"] or ["dh_bits"]
-    return _SUBJECTS.get(named[0], "combination") if len(named) == 1 else "combination"
+    row = FACTORS.get(named[0]) if len(named) == 1 else None
+    return (row and row.noun) or "combination"
 
 
 def setting_of(factors: Mapping[str, str], baseline: Mapping[str, str]) -> dict[str, str]:

@@ -3,13 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from tlslab.domain.factors import FACTORS, RESUMES_BY
+
 # The engine's default, which is not repeated in specifications.
 EXPECTED_STATUS = "2xx"
 
-RESUMPTIONS = ("none", "id", "ticket", "psk", "psk-only")
-
-# The only TLS version for each way of resumption, and the usual way of each version.
-RESUMES_BY = {"id": "1.2", "ticket": "1.2", "psk": "1.3", "psk-only": "1.3"}
+# The usual way of resumption in each version of TLS.
 USUALLY = {"1.2": "ticket", "1.3": "psk"}
 
 
@@ -126,17 +125,10 @@ class Workload:
         `resumed` is the share of connections that resume, in the only way that the cell's version
         of TLS has, if neither factor nor workload names another.
         """
-        http = factors.get("http", self.http)
-        return replace(
-            self,
-            http=http,
-            streams=self.streams if http == "2" else 1,
-            resume=resumption(factors, self.resume),
-            resume_ratio=(
-                int(factors["resumed"].rstrip("%")) / 100
-                if "resumed" in factors
-                else self.resume_ratio
-            ),
-            connections=int(factors.get("connections", self.connections)),
-            requests_per_connection=int(factors.get("requests", self.requests_per_connection)),
-        )
+        fields = {
+            row.load: row.value(level)
+            for name, level in factors.items()
+            if (row := FACTORS.get(name)) is not None and row.load
+        }
+        load = replace(self, **fields, resume=resumption(factors, self.resume))
+        return load if load.http == "2" else replace(load, streams=1)

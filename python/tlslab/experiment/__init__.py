@@ -1,7 +1,7 @@
 """Experiment files: TOML in, `domain.experiment.Experiment` out, and back; then its plan.
 
-docs/reference describes the format. `files` reads and writes what all files have, `factors` knows
-the levels, `file_kinds` the kinds of experiments, each with tables of its own. A `[quick]` table
+docs/reference describes the format. `files` reads and writes what all files have; `file_kinds` has
+the kinds of experiments, each with tables of its own. A `[quick]` table
 may repeat `blocks`, `factors` and a kind's tables with the values that a quick run takes instead.
 `cells` makes cells and exclusions with reasons, `order` the seeded order of trials.
 """

@@ -1,6 +1,6 @@
 """The kind `benchmark`: the tables [benchmark] and [faults]."""
 
-import re
+import random
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -17,27 +17,35 @@ from tlslab.domain.benchmark import (
     settings_of,
 )
 from tlslab.domain.experiment import Experiment
+from tlslab.domain.factors import FactorRow, Rule, count_rule, pattern_rule
+from tlslab.domain.plan import Cell, Plan, PlannedTrial
+from tlslab.domain.profile import Profile
 from tlslab.domain.workload import Workload
-from tlslab.experiment.factors import Rule, count_rule, pattern_rule
+from tlslab.experiment.cells import cell_key
 from tlslab.experiment.file_kinds import FileKind
 from tlslab.experiment.short import MEASURE_MS
-from tlslab.experiment.writing import toml
-from tlslab.toml_table import Table
+from tlslab.toml_table import Table, toml
 
 LIMIT_ITERATIONS = 1000
 LIMIT_MS = 3_600_000
 LIMIT_THREADS = 1024
 LIMIT_S = 3600
 
-_RUNTIME = re.compile(r"jdk(-[A-Za-z0-9.-]{1,60})?")
-
-RULES: Mapping[str, Rule] = {
-    "runtime": pattern_rule(
-        _RUNTIME, "jdk (all that are found), jdk-newest, jdk-17 and the like", (ENGINE,)
-    ),
-    "benchmark": Rule(BENCHMARKS),
-    "keys": Rule(KEY_STORES),
-    "threads": count_rule(LIMIT_THREADS),
+_FACTORS = {
+    row.name: row
+    for row in (
+        FactorRow(
+            "runtime",
+            pattern_rule(
+                r"jdk(-[A-Za-z0-9.-]{1,60})?",
+                "jdk (all that are found), jdk-newest, jdk-17 and the like",
+                (ENGINE,),
+            ),
+        ),
+        FactorRow("benchmark", Rule(BENCHMARKS)),
+        FactorRow("keys", Rule(KEY_STORES)),
+        FactorRow("threads", count_rule(LIMIT_THREADS)),
+    )
 }
 
 # Nothing is sent to a server, so that a workload has no meaning.
@@ -73,7 +81,7 @@ class BenchmarkFile(FileKind):
     """Operations in memory, without a server."""
 
     tables = ("benchmark", "faults")
-    rules = RULES
+    factors = _FACTORS
     has_server = False
     finds_jdks = True
     why_fixed = "curve and knee are fitted to all threads of every block"
@@ -130,3 +138,43 @@ class BenchmarkFile(FileKind):
         settings = settings_of(experiment)
         each = max(10, round(round(seconds * 1000) / settings.iterations))
         return replace(experiment, settings=replace(settings, iteration_ms=each))
+
+
+def add_faults(plan: Plan, experiment: Experiment) -> Plan:
+    """The plan with a trial of each fault and policy at the end of each block.
+
+    These trials run on the last virtual machine among the runtimes, and only if keys are on the
+    cluster. The same seed gives the same order.
+    """
+    settings = settings_of(experiment)
+    machines = [level for level in experiment.levels("runtime") if level != ENGINE]
+    if settings.faults is None or not machines or "cluster" not in experiment.levels("keys"):
+        return plan
+    faults = settings.faults
+    cells = tuple(
+        _cell(
+            {
+                "runtime": machines[-1],
+                "benchmark": faults.benchmark,
+                "keys": "cluster",
+                "threads": str(faults.threads),
+                "fault": kind,
+                "policy": policy,
+            }
+        )
+        for kind in faults.kinds
+        for policy in faults.policies
+    )
+    draw = random.Random(f"{plan.seed} faults")
+    trials: list[PlannedTrial] = []
+    for block in range(plan.blocks):
+        order = [trial.cell for trial in plan.trials if trial.block == block]
+        extra = [cell.key for cell in cells]
+        draw.shuffle(extra)
+        for position, key in enumerate(order + extra):
+            trials.append(PlannedTrial(len(trials), block, position, key))
+    return replace(plan, cells=(*plan.cells, *cells), trials=tuple(trials))
+
+
+def _cell(factors: dict[str, str]) -> Cell:
+    return Cell(cell_key(factors), factors, Profile())

@@ -21,11 +21,11 @@ from tlslab.domain.capacity import (
 )
 from tlslab.domain.errors import UsageError
 from tlslab.domain.experiment import Experiment
+from tlslab.domain.factors import COMMON, RESUMPTIONS
 from tlslab.domain.names import OBSOLETE_KEYS, OBSOLETE_SUITES, OBSOLETE_TLS_VERSIONS
-from tlslab.domain.workload import RESUMPTIONS, Window
-from tlslab.experiment import capacity_changes
-from tlslab.experiment.factors import RULES
+from tlslab.domain.workload import Window
 from tlslab.experiment.file_kinds import FileKind
+from tlslab.experiment.short import LEVELS, short, with_length
 from tlslab.experiment.workload import (
     LIMIT_CONNECTIONS,
     LIMIT_WINDOW_MS,
@@ -33,8 +33,7 @@ from tlslab.experiment.workload import (
     write_window,
     write_workload,
 )
-from tlslab.experiment.writing import toml
-from tlslab.toml_table import Table
+from tlslab.toml_table import Table, toml
 
 T = TypeVar("T")
 
@@ -178,7 +177,7 @@ def _within(table: Table) -> WithinRules:
 
 def _levels(table: Table, key: str) -> dict[str, str]:
     levels = table.table(key)
-    levels.only(*RULES)
+    levels.only(*COMMON)
     return {name: levels.text(name) for name in levels.data}
 
 
@@ -187,8 +186,8 @@ def _obsolete(table: Table) -> Obsolete:
     levels = _levels(table, "levels")
     more = {"tls": OBSOLETE_TLS_VERSIONS, "key": OBSOLETE_KEYS, "suite": OBSOLETE_SUITES}
     for name, level in levels.items():
-        if RULES[name].level(level) is None and level not in more.get(name, ()):
-            allowed = ", ".join(filter(None, (RULES[name].allowed, *more.get(name, ()))))
+        if COMMON[name].rule.level(level) is None and level not in more.get(name, ()):
+            allowed = ", ".join(filter(None, (COMMON[name].rule.allowed, *more.get(name, ()))))
             raise table.table("levels").error(f"unknown name '{level}'; known: {allowed}", name)
     return Obsolete(levels)
 
@@ -212,7 +211,7 @@ class CapacityFile(FileKind):
     """Each cell goes through the stages of a `CapacityPlan`."""
 
     tables = ("workload", "capacity")
-    rules = RULES
+    factors = COMMON
     why_fixed = "search and maximum end by rules of their own ([capacity.maximum] width)"
 
     def read(self, root: Table, changes: Table) -> Mapping[str, Any]:
@@ -235,16 +234,16 @@ class CapacityFile(FileKind):
 
     def shortened(self, settings: CapacityPlan) -> CapacityPlan:
         """Few levels, one repetition, the shortest windows."""
-        return capacity_changes.shortened(settings)
+        return _shortened(settings)
 
     def with_blocks(self, experiment: Experiment, blocks: int) -> Experiment:
         """The experiment with its measuring stages repeated N times."""
-        plan = capacity_changes.with_blocks(plan_of(experiment), blocks)
+        plan = _with_blocks(plan_of(experiment), blocks)
         return replace(experiment, settings=plan)
 
     def with_seconds(self, experiment: Experiment, seconds: float) -> Experiment:
         """The experiment with measuring stages of this length."""
-        plan = capacity_changes.with_seconds(plan_of(experiment), seconds)
+        plan = _with_seconds(plan_of(experiment), seconds)
         return replace(experiment, settings=plan)
 
     def with_objective(
@@ -265,3 +264,79 @@ def _stage(stage: Any) -> Iterator[str]:
             yield from write_window(value)
         elif value != {}:
             yield f"{name} = {toml(value)}"
+
+
+# A shortened experiment: its repetitions, the connections up to which it searches its maximum, and
+# the largest number of connections of an open loop.
+TRIALS = 1
+SEARCH_UP_TO = 16
+IN_FLIGHT = 200
+
+# The stages whose windows are measurements rather than searches.
+_MEASURED = ("maximum", "open_loop", "remedies")
+
+
+def _with_blocks(plan: CapacityPlan, blocks: int) -> CapacityPlan:
+    """The stages with their measurements repeated N times."""
+    changes: dict[str, Any] = {
+        "maximum": replace(plan.maximum, trials=blocks, most=max(blocks, plan.maximum.most)),
+        "open_loop": replace(plan.open_loop, trials=blocks),
+    }
+    if plan.remedies is not None:
+        changes["remedies"] = replace(plan.remedies, trials=blocks)
+    return replace(plan, **changes)
+
+
+def _with_seconds(plan: CapacityPlan, seconds: float) -> CapacityPlan:
+    """The stages with measurements of this length."""
+    stages = {name: getattr(plan, name) for name in _MEASURED}
+    new = {
+        name: replace(stage, window=with_length(stage.window, round(seconds * 1000)))
+        for name, stage in stages.items()
+        if stage is not None
+    }
+    return replace(plan, **new)
+
+
+def _shortened(plan: CapacityPlan) -> CapacityPlan:
+    """The stages with the fewest levels and repetitions and the shortest windows."""
+    search, maximum, open_loop = plan.search, plan.maximum, plan.open_loop
+    first = min(search.first, SEARCH_UP_TO)
+    changes: dict[str, Any] = {
+        "search": replace(
+            search,
+            first=first,
+            most=min(search.most, SEARCH_UP_TO),
+            window=short(search.window),
+            repeats=1,
+        ),
+        "maximum": replace(maximum, trials=TRIALS, most=TRIALS, window=short(maximum.window)),
+        "open_loop": replace(
+            open_loop,
+            fractions=open_loop.fractions[:LEVELS],
+            trials=TRIALS,
+            connections=min(open_loop.connections, IN_FLIGHT),
+            window=short(open_loop.window),
+        ),
+        "fresh_server": False,
+        # Its windows are as long as the objective asks for.
+        "within": None,
+    }
+    if plan.warm_up is not None:
+        rules = plan.warm_up
+        steady = min(rules.steady, 2)
+        changes["warm_up"] = replace(rules, steady=steady, most=steady, window=short(rules.window))
+    if plan.remedies is not None:
+        changes["remedies"] = replace(
+            plan.remedies,
+            resume_ratios=plan.remedies.resume_ratios[:LEVELS],
+            requests_per_connection=plan.remedies.requests_per_connection[:LEVELS],
+            trials=TRIALS,
+            window=short(plan.remedies.window),
+        )
+    if plan.validation is not None:
+        rules_ = plan.validation
+        changes["validation"] = replace(
+            rules_, fractions=rules_.fractions[:1], window=short(rules_.window)
+        )
+    return replace(plan, **changes)

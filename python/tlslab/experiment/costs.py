@@ -5,28 +5,25 @@ from dataclasses import replace
 from typing import Any
 
 from tlslab.domain.experiment import QUANTITIES, Design, Experiment
+from tlslab.domain.factors import FACTORS
 from tlslab.domain.workload import NO_WINDOW
-from tlslab.experiment.factors import RULES, Rule
 from tlslab.experiment.file_kinds import FileKind
 from tlslab.experiment.short import with_length
 from tlslab.experiment.workload import read_workload, write_workload
-from tlslab.experiment.writing import toml
-from tlslab.toml_table import Table
-
-# The factors that a cost model covers.
-FACTORS = ("document_bytes", "tls", "key", "group", "suite", "resumed", "requests")
+from tlslab.toml_table import Table, toml
 
 # Levels that tell the parts of quantities apart.
 _APART = {"resumed": ("0%", "100%"), "requests": ("1", "16"), "document_bytes": ("1024", "262144")}
 
-COST_RULES: Mapping[str, Rule] = {name: RULES[name] for name in RULES if name in FACTORS}
+# The factors that a cost model covers.
+COSTED = {name: row for name, row in FACTORS.items() if row.costed}
 
 
 class CostsFile(FileKind):
     """The server's cost of each part of a connection, and the error of their sum."""
 
     tables = ("workload", "costs")
-    rules = COST_RULES
+    factors = COSTED
     always_vary = (*QUANTITIES, "key")
     why_fixed = "the fit of the costs needs every cell in every block"
 
@@ -68,7 +65,7 @@ def identifying(experiment: Experiment, mix: Mapping[str, str]) -> dict[str, tup
     """
     otherwise = {(only.factor, only.otherwise) for only in experiment.only}
     found = {}
-    for name in FACTORS:
+    for name in COSTED:
         levels = known = experiment.levels(name)
         if name in QUANTITIES:
             levels = known if len(known) > 1 else (*known, *_APART[name])
@@ -83,12 +80,12 @@ def identifying(experiment: Experiment, mix: Mapping[str, str]) -> dict[str, tup
 def _combinations(table: Table, name: str) -> tuple[dict[str, str], ...]:
     found = []
     for each in table.tables(name):
-        each.only(*COST_RULES)
+        each.only(*COSTED)
         levels = {}
         for factor in each.data:
-            level = COST_RULES[factor].level(each.text(factor))
+            level = COSTED[factor].rule.level(each.text(factor))
             if level is None:
-                raise each.error(f"unknown name; known: {COST_RULES[factor].allowed}", factor)
+                raise each.error(f"unknown name; known: {COSTED[factor].rule.allowed}", factor)
             levels[factor] = level
         found.append(levels)
     return tuple(found)

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from tlslab.domain.errors import UsageError
-from tlslab.domain.experiment import Experiment
-from tlslab.experiment.factors import Rule
+from tlslab.domain.experiment import EXAMPLES, MATRIX, Experiment
+from tlslab.domain.factors import FactorRow
 from tlslab.toml_table import Table
 
 
@@ -17,14 +17,14 @@ class FileKind(ABC):
     """Reading, writing and changing of the files of one kind.
 
     `tables`: the names at the root of the file that only this kind has; `[quick]` may repeat them.
-    `rules`: its factors, in the order of a cell's key. `has_server`: its cells are run against a
-    server. `finds_jdks`: it looks for Java installations itself. `always_vary`: factors that vary
-    in shortened runs, too (experiment.short). `why_fixed`: the reason that a run of this kind does
-    not end before its plan is done; empty if it may.
+    `factors`: the rows of its factors, in the order of a cell's key. `has_server`: its cells are
+    run against a server. `finds_jdks`: it looks for Java installations itself. `always_vary`:
+    factors that vary in shortened runs, too (experiment.short). `why_fixed`: the reason that a run
+    of this kind does not end before its plan is done; empty if it may.
     """
 
     tables: ClassVar[tuple[str, ...]]
-    rules: ClassVar[Mapping[str, Rule]]
+    factors: ClassVar[Mapping[str, FactorRow]]
     has_server: ClassVar[bool] = True
     finds_jdks: ClassVar[bool] = False
     always_vary: ClassVar[tuple[str, ...]] = ()
@@ -71,8 +71,8 @@ class FileKind(ABC):
         """
         if until is not None:
             raise UsageError(
-                f"--until is for experiments that compare cells (groups, offload, servers, "
-                f"stapling, suites): {self.why_fixed}",
+                f"--until is for experiments that compare cells ({EXAMPLES[MATRIX]}): "
+                f"{self.why_fixed}",
                 "give --budget TIME, or --blocks N",
             )
         return experiment

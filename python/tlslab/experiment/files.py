@@ -1,6 +1,7 @@
 """From a file to an experiment, and back."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
@@ -8,14 +9,20 @@ from pathlib import Path
 
 from tlslab.domain.command_line import did_you_mean
 from tlslab.domain.errors import UsageError
-from tlslab.domain.experiment import DEFAULT_KIND, ConditionalFactor, Exclusion, Experiment, Pin
+from tlslab.domain.experiment import (
+    DEFAULT_KIND,
+    ConditionalFactor,
+    Exclusion,
+    Experiment,
+    Factor,
+    Pin,
+)
+from tlslab.domain.factors import FACTORS, FactorRow, Rule
 from tlslab.domain.names import BACKENDS, CERTIFICATE_KEYS, SIGNATURE_SCHEMES
-from tlslab.experiment.factors import RULES, change_levels, read_baseline, read_factors
 from tlslab.experiment.file_kinds import FileKind
 from tlslab.experiment.kinds import FILE_KINDS, file_kind
 from tlslab.experiment.short import asked_for, shortened
-from tlslab.experiment.writing import toml
-from tlslab.toml_table import Table, parse
+from tlslab.toml_table import Table, parse, toml
 
 SCHEMA = "tlslab.experiment/2"
 LIMIT_BLOCKS = 1000
@@ -100,13 +107,13 @@ def _experiment(root: Table, changes: Table, name: str) -> Experiment:
     root.only(*_COMMON, *kind.tables)
     if root.text("schema") != SCHEMA:
         raise root.error(f'must be "{SCHEMA}"', "schema")
-    factors = read_factors(root, changes, kind.rules)
+    factors = _factors(root, changes, kind.factors)
     only = tuple(_only(table, kind) for table in root.tables("only"))
     return Experiment(
         name=_name(root),
         title=root.text("title"),
         factors=factors,
-        baseline=read_baseline(root.table("baseline"), factors, root.table("factors"), only),
+        baseline=_baseline(root.table("baseline"), factors, root.table("factors"), only),
         blocks=(changes if "blocks" in changes else root).integer("blocks", 1, LIMIT_BLOCKS),
         exclusions=tuple(_exclusion(table, kind) for table in root.tables("exclude")),
         pins=tuple(_pin(table, kind) for table in root.tables("pin")),
@@ -129,7 +136,7 @@ def _name(root: Table) -> str:
 def _when(table: Table, kind: FileKind) -> dict[str, str]:
     """Levels that a cell must have; `*` in a level stands for any characters."""
     when = table.table("when")
-    when.only(*kind.rules)
+    when.only(*kind.factors)
     return {name: when.text(name) for name in when.data}
 
 
@@ -141,16 +148,16 @@ def _exclusion(table: Table, kind: FileKind) -> Exclusion:
 def _only(table: Table, kind: FileKind) -> ConditionalFactor:
     table.only("factor", "when", "otherwise")
     factor = table.text("factor")
-    if factor not in kind.rules:
-        raise table.error(f"must be one of {', '.join(kind.rules)}", "factor")
+    if factor not in kind.factors:
+        raise table.error(f"must be one of {', '.join(kind.factors)}", "factor")
     return ConditionalFactor(factor, _when(table, kind), table.text("otherwise"))
 
 
 def _pin(table: Table, kind: FileKind) -> Pin:
     known = {
-        "suites": RULES["suite"].known,
+        "suites": FACTORS["suite"].rule.known,
         "signature_schemes": SIGNATURE_SCHEMES,
-        "groups": RULES["group"].known,
+        "groups": FACTORS["group"].rule.known,
     }
     table.only("when", *known, "key", "backend")
     return Pin(
@@ -175,7 +182,22 @@ def with_levels(experiment: Experiment, changes: Mapping[str, tuple[str, ...]]) 
     A factor that the experiment does not vary is added. A baseline that is no longer among the
     levels is replaced by the first of them. Raises UsageError with the known names.
     """
-    return change_levels(experiment, changes, file_kind(experiment).rules)
+    rows = file_kind(experiment).factors
+    levels = {factor.name: factor.levels for factor in experiment.factors}
+    for name, wanted in changes.items():
+        if name not in rows:
+            message = f"unknown factor '{name}'; known: {', '.join(rows)}"
+            raise UsageError(message, did_you_mean(name, rows))
+        levels[name] = tuple(
+            dict.fromkeys(_level(name, level, rows[name].rule) for level in wanted)
+        )
+    elsewhere = {(only.factor, only.otherwise) for only in experiment.only}
+    baseline = {
+        name: level if level in levels[name] or (name, level) in elsewhere else levels[name][0]
+        for name, level in experiment.baseline.items()
+    }
+    factors = tuple(Factor(name, levels[name]) for name in rows if name in levels)
+    return replace(experiment, factors=factors, baseline=baseline)
 
 
 def dumps(experiment: Experiment) -> str:
@@ -202,3 +224,50 @@ def dumps(experiment: Experiment) -> str:
         lines += ["", "[[only]]", f"factor = {toml(only.factor)}"]
         lines += [f"when = {toml(only.when)}", f"otherwise = {toml(only.otherwise)}"]
     return "\n".join(lines) + "\n"
+
+
+def _factors(root: Table, changes: Table, rows: Mapping[str, FactorRow]) -> tuple[Factor, ...]:
+    """The factors of a file; levels in `changes` replace the file's."""
+    table = root.table("factors")
+    table.only(*rows)
+    if not table.data:
+        raise table.error(f"needs at least one factor of {', '.join(rows)}")
+    changed = changes.table("factors") if "factors" in changes else table
+    changed.only(*table.data)
+    sources = {name: changed if name in changed else table for name in table.data}
+    return tuple(Factor(name, _levels(sources[name], name, rows[name].rule)) for name in table.data)
+
+
+def _levels(table: Table, name: str, rule: Rule) -> tuple[str, ...]:
+    """Levels by their canonical names, as in files; numbers may be given without quotes."""
+    for level in (levels := table.levels(name)):
+        if level not in rule.known and not (rule.accepts and rule.accepts(level)):
+            raise table.error(
+                f"unknown name '{level}'; known: {rule.allowed}",
+                name,
+                did_you_mean(level, rule.known),
+            )
+    return levels
+
+
+def _baseline(
+    table: Table,
+    factors: Sequence[Factor],
+    all_levels: Table,
+    only: Sequence[ConditionalFactor] = (),
+) -> dict[str, str]:
+    """A level for some of the factors, out of all levels that the file has for them."""
+    table.only(*(factor.name for factor in factors))
+    for name in table.data:
+        allowed = (*all_levels.levels(name), *(o.otherwise for o in only if o.factor == name))
+        if table.text(name) not in allowed:
+            raise table.error(f"must be one of {', '.join(allowed)}", name)
+    return dict(table.data)
+
+
+def _level(factor: str, level: str, rule: Rule) -> str:
+    name = rule.level(level)
+    if name is None:
+        message = f"unknown {factor} '{level}'; known: {rule.allowed}"
+        raise UsageError(message, did_you_mean(level, rule.known))
+    return name

@@ -6,19 +6,17 @@ from typing import Any
 
 from tlslab.domain.configuration import BASELINE, CANDIDATE, Configuration, ServedCertificate
 from tlslab.domain.experiment import PROOF, Experiment, Factor
+from tlslab.domain.factors import FACTORS, FactorRow, Rule
 from tlslab.domain.proof_settings import NEW, RETURNING, ProofSettings, settings_of
 from tlslab.domain.stopping import Stopping
 from tlslab.domain.workload import KeepAlive, Window, Workload
-from tlslab.experiment.factors import Rule
-from tlslab.experiment.matrix import MatrixFile
-from tlslab.experiment.stopping import read_stopping, write_stopping
+from tlslab.experiment.matrix import MatrixFile, read_stopping, write_stopping
 from tlslab.experiment.workload import read_workload, write_workload
-from tlslab.experiment.writing import toml
-from tlslab.toml_table import Table
+from tlslab.toml_table import Table, toml
 
-PROOF_RULES: Mapping[str, Rule] = {
-    "configuration": Rule((BASELINE, CANDIDATE)),
-    "clients": Rule((NEW, RETURNING)),
+_FACTORS = {
+    "configuration": FACTORS["configuration"],
+    "clients": FactorRow("clients", Rule((NEW, RETURNING))),
 }
 
 # The workload of every connection, and the load. Far fewer connections keep one processor of a
@@ -64,7 +62,7 @@ class ProofFile(MatrixFile):
     """Two configurations of one server, side by side."""
 
     tables = ("workload", "proof", "stopping")
-    rules = PROOF_RULES
+    factors = _FACTORS
     always_vary = ("configuration", "clients")
 
     def server(self, experiment: Experiment) -> str | None:

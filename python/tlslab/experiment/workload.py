@@ -3,17 +3,15 @@
 import re
 
 from tlslab.domain.errors import UsageError
+from tlslab.domain.factors import FACTORS, RESUMPTIONS
 from tlslab.domain.workload import (
     EXPECTED_STATUS,
     NO_WINDOW,
-    RESUMPTIONS,
     KeepAlive,
     Window,
     Workload,
 )
-from tlslab.experiment.factors import HTTP_VERSIONS
-from tlslab.experiment.writing import toml
-from tlslab.toml_table import Table
+from tlslab.toml_table import Table, toml
 
 LIMIT_CONNECTIONS = 65_536
 LIMIT_WINDOW_MS = 3_600_000
@@ -116,8 +114,8 @@ def _http(table: Table) -> str | None:
     if "http" not in table:
         return None
     version = table.text("http")
-    if version not in HTTP_VERSIONS:
-        raise table.error(f"must be one of {', '.join(HTTP_VERSIONS)}", "http")
+    if version not in FACTORS["http"].rule.known:
+        raise table.error(f"must be one of {', '.join(FACTORS['http'].rule.known)}", "http")
     return version
 
 

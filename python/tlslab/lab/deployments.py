@@ -22,9 +22,9 @@ from tlslab.lab.placement import Placement, may_run_in_real_time, place, usable
 from tlslab.lab.request import Request
 from tlslab.lab.server_side.side import Side
 from tlslab.lab.specs import Aim
-from tlslab.servers import Running, Setting, build, find_kind, lacking
+from tlslab.servers import Running, Setting, build, find_kind, lacking, with_one_key
 from tlslab.servers.address import LOOPBACK
-from tlslab.servers.own_certificates import server_name
+from tlslab.servers.certificates import server_name
 
 # The settings of a managed server if the experiment names none: every client supports them.
 DEFAULT_KEYS = ("ecdsa-p256",)
@@ -155,7 +155,7 @@ def prepare(
     for cell in (*make_cells(request.experiment, request.targets[0])[0], *more):
         assert cell.deployment is not None
         by_deployment.setdefault(cell.deployment, []).append(cell)
-    counts = [deployment.processors or 1 for deployment in by_deployment]
+    counts = [deployment.levels.number("processors") or 1 for deployment in by_deployment]
     most = max((count for count in counts if count <= len(usable())), default=1)
     prepared = {
         deployment: _managed(
@@ -264,7 +264,7 @@ def _managed(
     generators: int,
 ) -> Prepared:
     kind = find_kind(deployment.server)
-    count = deployment.processors or 1
+    count = deployment.levels.number("processors") or 1
     placement = place(True, count=min(count, len(usable())), most=most, generators=generators)
     keys = _keys(cells)
     known = (*CERTIFICATE_KEYS, *(OBSOLETE_KEYS if deployment.obsolete else ()))
@@ -283,7 +283,7 @@ def _managed(
     )
     try:
         target = build(deployment, setting)
-        unavailable |= target.prepare()
+        unavailable |= target.prepare() | with_one_key(deployment, setting.keys)
     except CannotRunError as error:
         words = f"{error.message}: {error.remedy}" if error.remedy else error.message
         return Prepared(info, aim, failure=words, error=error)
@@ -327,12 +327,10 @@ def _setting(
         folder=folder,
         keys=tuple(key for key in keys if key in CERTIFICATE_KEYS or deployment.obsolete),
         groups=_levels(cells, "group", experiment) or DEFAULT_GROUPS,
-        document_bytes=deployment.document_bytes or workload.document_bytes,
+        document_bytes=deployment.levels.number("document_bytes") or workload.document_bytes,
         processors=placement.server,
         http2="2" in versions,
         resume=deployment.resume,
-        # For servers without such a setting; `build` has the deployment's own.
-        workers=max(1, len(placement.server)),
         suites=_suites(cells),
         obsolete=deployment.obsolete,
         configuration=_configuration(experiment, deployment),
@@ -341,9 +339,8 @@ def _setting(
 
 def _configuration(experiment: Experiment, deployment: Deployment) -> Configuration | None:
     """The TLS configuration of a proof for a deployment, if there is one."""
-    if deployment.configuration is None:
-        return None
-    return settings_of(experiment).configuration(deployment.configuration)
+    name = deployment.levels.get("configuration")
+    return None if name is None else settings_of(experiment).configuration(name)
 
 
 def _levels(cells: Sequence[Cell], factor: str, experiment: Experiment) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from tlslab.domain.deployment import NO_FRONT
 from tlslab.domain.errors import UsageError
 from tlslab.domain.experiment import Experiment
+from tlslab.domain.factors import FACTORS
 from tlslab.domain.plan import Cell, Plan
 from tlslab.domain.wording import joined
 from tlslab.lab.request import Request
@@ -44,17 +45,10 @@ def require_cells(plan: Plan) -> None:
         )
 
 
-# What the lab sets up at the servers that it starts, and the level that leaves it out.
-_AT_OWN_SERVERS = {
-    "front": NO_FRONT, "processors": "", "workers": "", "jdk": "", "connector": "", "burn": "",
-    "copy": "",
-}  # fmt: skip
-
-
 def refuse_factors_of_own_servers(experiment: Experiment) -> None:
     """Refuses factors that the lab cannot set at the server of a URL. Raises UsageError."""
-    for factor, without in _AT_OWN_SERVERS.items():
-        if set(experiment.levels(factor)) - {without}:
+    for factor, row in FACTORS.items():
+        if row.own_servers and set(experiment.levels(factor)) - {row.off}:
             raise UsageError(
                 f"the factor {factor} is set up at servers that the lab starts, not at a URL",
                 f"leave {factor} out, or give --target NAME",

@@ -14,8 +14,8 @@ from tlslab.domain.capacity import plan_of
 from tlslab.domain.errors import UsageError
 from tlslab.domain.experiment import BENCHMARK, CAPACITY, COSTS, MATRIX, PROOF, Experiment
 from tlslab.experiment import make_plan
-from tlslab.experiment.fault_trials import add_faults
-from tlslab.experiment.obsolete import obsolete_cell
+from tlslab.experiment.benchmark import add_faults
+from tlslab.experiment.cells import obsolete_cell
 from tlslab.lab.benchmark.benchmark_run import mean_seconds, run_benchmarks, with_runtimes
 from tlslab.lab.benchmark.jmh import has_jar
 from tlslab.lab.benchmark.runtimes import Runtimes

@@ -6,10 +6,11 @@ from pathlib import Path
 from tlslab.analysis.selftest_outcome import judge_selftest
 from tlslab.domain import events
 from tlslab.domain.errors import CannotRunError, UsageError
+from tlslab.domain.experiment import Exclusion, Experiment, Factor
 from tlslab.domain.finding import Summary
 from tlslab.domain.selftest import Selftest
+from tlslab.domain.workload import Window, Workload
 from tlslab.experiment import file_kind
-from tlslab.experiment.selftest_experiment import BURNS, QUICK_BURNS, WORKLOAD, selftest_experiment
 from tlslab.experiment.short import asked_for, shortened
 from tlslab.lab import experiment_run
 from tlslab.lab.matrix.run_in_blocks import trial_seconds
@@ -89,3 +90,43 @@ def _tries(budget_s: float, cells: int) -> int:
             "give more, such as --budget 5m",
         )
     return int((budget_s - SETUP_S) / each)
+
+
+BASELINE = "a"
+EQUAL = "b"
+NO_BURN = "0%"
+
+# The planted slowdowns.
+BURNS = ("2%", "5%", "10%")
+QUICK_BURNS = ("5%", "10%")
+
+# All servers burn, also with a share of zero, so that all read the clock equally often.
+WORKLOAD = Workload(
+    document_bytes=2048,
+    connections=16,
+    requests_per_connection=1,
+    capacity=Window(100, 500),
+    client_cost=Window(50, 200),
+)
+
+
+def selftest_experiment(blocks: int, burns: tuple[str, ...] = BURNS) -> Experiment:
+    """Comparisons in this number of blocks, with these slowdowns planted."""
+    return Experiment(
+        name="selftest",
+        title="What can this machine tell apart?",
+        factors=(
+            Factor("copy", (BASELINE, EQUAL)),
+            Factor("burn", (NO_BURN, *burns)),
+            Factor("tls", ("1.3",)),
+            Factor("key", ("ecdsa-p256",)),
+            Factor("group", ("X25519",)),
+        ),
+        baseline={"copy": BASELINE, "burn": NO_BURN},
+        workload=WORKLOAD,
+        blocks=blocks,
+        exclusions=tuple(
+            Exclusion({"copy": EQUAL, "burn": burn}, "one copy of the slower servers is enough")
+            for burn in burns
+        ),
+    )

@@ -4,15 +4,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from tlslab.domain.capacity import Step
+from tlslab.domain.factors import FACTORS
 from tlslab.domain.names import OBSOLETE_KEYS, OBSOLETE_SUITES, OBSOLETE_TLS_VERSIONS
 from tlslab.domain.profile import Profile
 from tlslab.domain.trial import RunKind
-from tlslab.domain.workload import EXPECTED_STATUS, Workload
+from tlslab.domain.workload import EXPECTED_STATUS, Window, Workload
 
 SCHEMA = "tlslab.spec/1"
-
-# The engine accepts shorter Diffie-Hellman parameters only with `allow_obsolete`.
-SAFE_DH_BITS = 2048
 
 
 @dataclass(frozen=True)
@@ -47,43 +46,73 @@ def run_spec(aim: Aim, profile: Profile, workload: Workload, kind: RunKind) -> d
         return _keep_alive_spec(aim, profile, workload)
     lean = kind == "capacity"
     window = workload.capacity if lean else workload.client_cost
-    spec = preflight_spec(aim, profile, workload.http)
-    spec |= {
-        "connections": workload.connections,
-        "cpus": list(aim.processors),
-        "warmup_ms": window.warmup_ms,
-        "stop": {"duration_ms": window.measure_ms},
-        "requests_per_connection": {"count": workload.requests_per_connection},
-    }
+    requests = {"count": workload.requests_per_connection}
+    spec = _load_spec(aim, profile, workload.http, window, workload.connections, requests)
     spec["http"] |= {"streams": workload.streams}
-    spec["tls"] |= {
-        "authenticate": "sampled" if lean else "every",
-        # OpenSSL generates a key for every connection.
-        "key_share": "reused" if lean and profile.backend != "openssl" else "fresh",
-        "client": "auto" if lean else "library",
-    }
-    if workload.resume != "none":
-        spec["tls"] |= {"resume": workload.resume, "resume_ratio": workload.resume_ratio}
+    full = {"authenticate": "every", "key_share": "fresh", "client": "library"}
+    spec["tls"] |= _lean(profile) if lean else full
+    spec["tls"] |= _resuming(workload.resume, workload.resume_ratio)
+    return spec
+
+
+def step_spec(aim: Aim, profile: Profile, workload: Workload, step: Step) -> dict[str, Any]:
+    """The specification of a step of a capacity experiment, with the lean client."""
+    requests = {"count": step.requests_per_connection or workload.requests_per_connection}
+    spec = _load_spec(aim, profile, workload.http, step.window, step.connections, requests)
+    spec["http"] |= {"streams": workload.streams}
+    spec["tls"] |= _lean(profile)
+    if step.resume_ratio is None:
+        spec["tls"] |= _resuming(workload.resume, workload.resume_ratio)
+    else:
+        spec["tls"] |= _resuming(step.serves, step.resume_ratio)
+    if step.rate is not None:
+        # The seed differs by repetition, so that no two runs have the same arrivals.
+        spec["load"] = {
+            "rate": {"constant": float(step.rate)},
+            "arrivals": step.arrivals,
+            "realtime": aim.realtime,
+            "seed": 1 + step.repetition,
+        }
     return spec
 
 
 def _keep_alive_spec(aim: Aim, profile: Profile, workload: Workload) -> dict[str, Any]:
     """As many requests as fit into the window, over connections that are kept open."""
-    keep_alive = workload.keep_alive
-    assert keep_alive is not None  # Only such workloads have the run.
-    http = keep_alive.http or workload.http
-    spec = preflight_spec(aim, profile, http)
-    spec |= {
-        "connections": keep_alive.connections,
-        "cpus": list(aim.processors),
-        "warmup_ms": keep_alive.window.warmup_ms,
-        "stop": {"duration_ms": keep_alive.window.measure_ms},
-        "requests_per_connection": "unlimited",
-        "load": {"open_within_ms": keep_alive.open_within_ms},
-    }
-    spec["http"] |= {"streams": keep_alive.streams if http == "2" else 1}
+    kept = workload.keep_alive
+    assert kept is not None  # Only such workloads have the run.
+    http = kept.http or workload.http
+    spec = _load_spec(aim, profile, http, kept.window, kept.connections, "unlimited")
+    spec["http"] |= {"streams": kept.streams if http == "2" else 1}
     spec["tls"]["client"] = "library"
-    return spec
+    return spec | {"load": {"open_within_ms": kept.open_within_ms}}
+
+
+def _load_spec(
+    aim: Aim,
+    profile: Profile,
+    http: str,
+    window: Window,
+    connections: int,
+    requests: str | Mapping[str, int],
+) -> dict[str, Any]:
+    """A load of this many connections at once for the time of a window."""
+    return preflight_spec(aim, profile, http) | {
+        "connections": connections,
+        "cpus": list(aim.processors),
+        "warmup_ms": window.warmup_ms,
+        "stop": {"duration_ms": window.measure_ms},
+        "requests_per_connection": requests,
+    }
+
+
+def _lean(profile: Profile) -> dict[str, str]:
+    """The client that makes most load. OpenSSL generates a key for every connection."""
+    share = "fresh" if profile.backend == "openssl" else "reused"
+    return {"authenticate": "sampled", "key_share": share, "client": "auto"}
+
+
+def _resuming(way: str, ratio: float) -> dict[str, str | float]:
+    return {} if way == "none" else {"resume": way, "resume_ratio": ratio}
 
 
 def preflight_spec(aim: Aim, profile: Profile, http: str = "1.1") -> dict[str, Any]:
@@ -119,12 +148,9 @@ def tls_spec(profile: Profile) -> dict[str, Any]:
         spec["hello_retry"] = "decoy"
     if profile.backend is not None:
         spec["backend"] = profile.backend
-    if profile.ocsp_stapling is not None:
-        spec["ocsp_stapling"] = profile.ocsp_stapling
-    if profile.dh_bits is not None:
-        spec["dh_bits"] = profile.dh_bits
-        # A short modulus is measured on purpose; no other obsolete parameter is offered with it.
-        spec["allow_obsolete"] = profile.dh_bits < SAFE_DH_BITS
+    for name, level in profile.levels:
+        row = FACTORS[name]
+        spec |= row.tls(level) if row.tls else {}
     return spec
 
 

@@ -8,6 +8,8 @@ from urllib.parse import urlsplit
 
 from tlslab.contract.probe import ProbeRecord
 from tlslab.domain.errors import CannotRunError
+from tlslab.domain.factors import COMMON
+from tlslab.domain.levels import Levels
 from tlslab.domain.names import GROUPS, SUITES
 from tlslab.domain.profile import Profile
 from tlslab.lab.generators import GeneratorPool
@@ -20,13 +22,10 @@ from tlslab.servers.certificates import SERVER_NAME
 
 # One key of each kind that the suites of TLS 1.2 distinguish.
 KEYS = ("ecdsa-p256", "rsa-2048")
-DH_BITS = 2048
+DH_BITS = "2048"
 
 TOPICS = ("versions", "groups", "certificates", "alpn")
 CONNECTIONS = 1000
-
-# Factors that vary only in a proof, not in experiments of users.
-OF_PROOFS = {"configuration"}
 
 
 @dataclass(frozen=True)
@@ -70,7 +69,7 @@ def examine(engine: GeneratorPool, kind: Kind) -> TargetFound:
     """One kind of server, started in a private folder for the duration of the probe."""
     found = TargetFound(
         name=kind.name,
-        takes=tuple(sorted(kind.factors - OF_PROOFS)),
+        takes=tuple(sorted(kind.factors & COMMON.keys())),
         front=kind.front is not None,
         behind=kind.plain,
     )
@@ -128,7 +127,7 @@ def _settings(private: Path, kind: Kind) -> Iterator[Setting]:
             document_bytes=100,
             processors=(),
             http2=kind.http2,
-            dh_bits=DH_BITS if "dh_bits" in kind.factors else None,
+            levels=Levels.of({"dh_bits": DH_BITS} if "dh_bits" in kind.factors else {}),
         )
 
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tlslab.domain.command_line import ONE_RUN, without_options
+from tlslab.domain.factors import FACTORS
 from tlslab.domain.finding import Summary
 from tlslab.domain.run import Environment
 from tlslab.domain.wording import cell_label
@@ -122,6 +123,10 @@ def _resumption(summary: Summary) -> str:
     return f"{text} (by cell)" if len(ways) > 1 or len(shares) > 1 else text
 
 
+# Levels of deployments that other facts state.
+_SAID_ELSEWHERE = ("processors", "document_bytes", "configuration")
+
+
 def _servers(environment: Environment) -> list[tuple[str, str]]:
     """Each server with its version, its TLS library and its processors."""
     target = environment.target
@@ -136,13 +141,12 @@ def _servers(environment: Environment) -> list[tuple[str, str]]:
         each = deployed.target
         processors = f", on processors {_listed(each.processors)}" if each.processors else ""
         what = deployed.failure or f"{each.software}, {each.backend}{processors}"
-        settings = {
-            name: getattr(deployed.deployment, name)
-            for name in ("copy", "burn", "workers", "dh_bits", "jdk", "connector")
+        levels = deployed.deployment.levels
+        given = {
+            name: level
+            for name in FACTORS
+            if name not in _SAID_ELSEWHERE and (level := levels.get(name)) is not None
         }
-        given = {name: str(level) for name, level in settings.items() if level is not None}
-        if deployed.deployment.ocsp_stapling:
-            given["ocsp_stapling"] = "on"
         label = f"{each.name}, {cell_label(given)}" if given else each.name
         reported.append((f"Server {label}", what))
     return list(dict.fromkeys(reported))

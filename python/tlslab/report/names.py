@@ -4,6 +4,7 @@ import re
 
 from markupsafe import Markup, escape
 
+from tlslab.domain.factors import FACTORS
 from tlslab.domain.names import SUITES, find_suite
 
 # IANA's names of suites within a text.
@@ -15,22 +16,11 @@ _EITHER = re.compile(rf"{_IANA.pattern}|\b[A-Z][A-Z0-9]*(?:-[A-Z0-9]+)+\b")
 # IANA's names by OpenSSL's, if the two differ.
 _LONG = {suite.openssl: suite.name for suite in SUITES if suite.openssl != suite.name}
 
-_FACTORS = {
-    "tls": "TLS",
-    "key": "certificate key",
-    "group": "group",
-    "suite": "cipher suite",
-    "http": "HTTP",
-    "dh_bits": "DH parameters",
-    "ocsp_stapling": "OCSP stapling",
-    "document_bytes": "document",
-    "jdk": "JDK",
-}
-
 
 def factor_words(name: str) -> str:
     """A factor as the heading of a column."""
-    return _FACTORS.get(name, name.replace("_", " "))
+    row = FACTORS.get(name)
+    return (row and row.heading) or name.replace("_", " ")
 
 
 def short(text: str) -> str:

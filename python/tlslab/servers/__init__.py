@@ -8,7 +8,7 @@ from tlslab.servers.base import Front, Running, Setting, Target
 from tlslab.servers.certificates import Authority
 from tlslab.servers.nginx import Nginx
 from tlslab.servers.reference import Reference, RustlsReference
-from tlslab.servers.registry import MANAGED, Kind, build, find_kind, lacking
+from tlslab.servers.registry import MANAGED, Kind, build, find_kind, lacking, with_one_key
 
 __all__ = [
     "MANAGED",
@@ -24,4 +24,5 @@ __all__ = [
     "build",
     "find_kind",
     "lacking",
+    "with_one_key",
 ]

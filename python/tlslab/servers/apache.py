@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tlslab.servers.base import pinned
-from tlslab.servers.configured import ConfiguredServer, ask
-from tlslab.servers.ports import is_up
+from tlslab.servers.configured import ConfiguredServer, ask, is_up
 from tlslab.servers.process import ServerProcess, wait_until
 
 # The folders in which distributions keep the modules.

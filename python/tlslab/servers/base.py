@@ -7,6 +7,7 @@ from typing import Protocol
 
 from tlslab.domain.configuration import Configuration
 from tlslab.domain.errors import CannotRunError
+from tlslab.domain.levels import NO_LEVELS, Levels
 from tlslab.servers.address import LOOPBACK, in_url
 from tlslab.servers.guard import bound
 from tlslab.servers.process import Processes
@@ -21,16 +22,13 @@ class Setting:
     the server speaks HTTP/2 with clients that offer it, if it has such a setting. `idle_s`: how
     long a connection may be silent between two requests. `pause_ms`: the time before each response;
     only the reference server supports it. `resume`: the one way in which sessions may be resumed,
-    if any. `workers`: the number of serving processes or threads; `threads`: those of a server on a
-    JVM (None: its default). `dh_bits`: the size of the Diffie-Hellman parameters (None: the
-    server's default). `suites`: those that cells need (empty: all of the server's). `jdk` and
-    `connector`: as in `model.deployment`. `plain`: HTTP without TLS, for a server behind a front.
-    `upstream`: the URL to which a front passes requests on. `obsolete`: protocols, suites and keys
-    that nobody should use; `burn`: a planted slowdown (`5%`); only the reference server supports
-    these two. `ocsp_stapling`: an OCSP response with each certificate, for clients that ask for
-    one. `listen`: the address of this machine to listen on, which certificates then contain, too.
-    `configuration`: replaces the lab's own TLS configuration and determines certificate keys,
-    groups, suites and resumption.
+    if any. `suites`: those that cells need (empty: all of the server's). `plain`: HTTP without TLS,
+    for a server behind a front. `upstream`: the URL to which a front passes requests on.
+    `obsolete`: protocols, suites and keys that nobody should use; only the reference server
+    supports them. `levels`: those of factors (`domain.factors`) that this server takes; without a
+    level it has its default. `listen`: the address of this machine to listen on, which certificates
+    then contain, too. `configuration`: replaces the lab's own TLS configuration and determines
+    certificate keys, groups, suites and resumption.
     """
 
     folder: Path
@@ -42,19 +40,23 @@ class Setting:
     idle_s: int = 30
     pause_ms: int = 0
     resume: str = "none"
-    workers: int = 1
-    threads: int | None = None
-    dh_bits: int | None = None
     suites: tuple[str, ...] = ()
-    jdk: str | None = None
-    connector: str | None = None
     plain: bool = False
     upstream: str | None = None
     obsolete: bool = False
-    burn: str | None = None
-    ocsp_stapling: bool = False
+    levels: Levels = NO_LEVELS
     listen: str = LOOPBACK
     configuration: Configuration | None = None
+
+    @property
+    def workers(self) -> int:
+        """The number of serving processes or threads: one for each processor if no level says."""
+        return self.levels.number("workers") or max(1, len(self.processors))
+
+    @property
+    def dh_bits(self) -> int | None:
+        """The size of the Diffie-Hellman parameters; None: the server's default."""
+        return self.levels.number("dh_bits")
 
     @property
     def host(self) -> str:
@@ -117,17 +119,6 @@ class Front(Target, Protocol):
     def start(self, upstream: str | None = None) -> Running:
         """Starts a fresh server that passes requests on to this URL's host and port, if given."""
         ...
-
-
-def one_response(setting: Setting, name: str) -> dict[tuple[str, str], str]:
-    """The lacking level of a server that staples one OCSP response to all of its certificates.
-
-    An OCSP response is for one certificate.
-    """
-    if not setting.ocsp_stapling or len(setting.keys) < 2:
-        return {}
-    reason = f"{name} staples one OCSP response to all certificates: give one key (--set key=KEY)"
-    return {("ocsp_stapling", "on"): reason}
 
 
 def require(program: str | None, name: str, remedy: str) -> str:

@@ -1,22 +1,24 @@
 """The shared parts of servers that run with a configuration file of the lab."""
 
+import re
+import socket
 import subprocess
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import psutil
+
 from tlslab.domain.errors import CannotRunError
+from tlslab.servers.address import LOOPBACK
 from tlslab.servers.base import Running, Setting, pinned, require
-from tlslab.servers.certificates import Authority, CertificateFiles
+from tlslab.servers.certificates import Authority, CertificateFiles, own_trust, server_name
 from tlslab.servers.dhparam import write_parameters
-from tlslab.servers.documents import FOLDER, PATH, write_document
 from tlslab.servers.openssl import cipher_list, group_list, tls13_suites
-from tlslab.servers.own_certificates import own_trust, server_name
-from tlslab.servers.ports import ATTEMPTS, free_port, is_taken, start_on_free_port
-from tlslab.servers.process import ServerProcess
-from tlslab.servers.rendering import render
+from tlslab.servers.process import Processes, ServerProcess, wait_until
+from tlslab.servers.rendering import FOLDER, PATH, render, write_document
 
 TEST_S = 30
 
@@ -119,8 +121,7 @@ class ConfiguredServer(ABC):
         """The certificates to serve: the lab's own, or the user's if a configuration has any."""
         given = self._setting.configuration
         if given is None:
-            stapled = self._setting.ocsp_stapling
-            return [self._authority.issue(key, stapled=stapled) for key in self._setting.keys]
+            return self._authority.serve(self._setting.keys, self._setting.levels)
         name = server_name(given)
         return [
             CertificateFiles(Path(each.certificate), Path(each.private_key))
@@ -195,3 +196,74 @@ def ask(command: Sequence[str]) -> tuple[int, str]:
     except (OSError, subprocess.TimeoutExpired) as error:
         raise CannotRunError(f"{command[0]} cannot be run: {error}") from None
     return ended.returncode, ended.stdout
+
+
+START_S = 10.0
+
+# Another program may take the free port between the lab's check and the server's bind.
+ATTEMPTS = 3
+
+# Messages of servers and their libraries for a port in use.
+_TAKEN = re.compile(r"address (is )?(already )?in use|EADDRINUSE", re.IGNORECASE)
+
+
+def free_port(address: str = LOOPBACK) -> int:
+    """A TCP port of an address of this machine without a listener at this moment."""
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    with socket.socket(family) as probe:
+        probe.bind((address, 0))
+        return int(probe.getsockname()[1])
+
+
+def is_taken(words: str) -> bool:
+    """Whether a server's message means that another program has the port."""
+    return _TAKEN.search(words) is not None
+
+
+def listens(server: Processes, port: int) -> bool:
+    """Whether a process of this server, and not of another one, listens on the port."""
+    for process in server.tree():
+        try:
+            connections = process.net_connections("tcp")
+        except psutil.Error:
+            continue
+        if any(c.status == psutil.CONN_LISTEN and c.laddr.port == port for c in connections):
+            return True
+    return False
+
+
+def start_on_free_port(
+    name: str,
+    launch: Callable[[int], ServerProcess],
+    processes: int = 1,
+    seconds: float = START_S,
+    address: str = LOOPBACK,
+) -> tuple[int, ServerProcess]:
+    """Starts a server on a free port of an address; returns the port and the server's processes.
+
+    The server is up when it listens and has at least `processes` processes, so that none is missed.
+    If another program has the port, another port is tried. Raises CannotRunError with the server's
+    last words if the server ends or is not up in time.
+    """
+    words = ""
+    for _ in range(ATTEMPTS):
+        port = free_port(address)
+        server = launch(port)
+        try:
+            if wait_until(lambda: is_up(server, port, processes), server, seconds):  # noqa: B023
+                return port, server
+        except BaseException:
+            server.stop()
+            raise
+        ended = not server.alive()
+        server.stop()
+        words = server.last_words() or "it said nothing"
+        if not is_taken(words):
+            doing = "ended at once" if ended else f"was not up after {seconds:.0f} s"
+            raise CannotRunError(f"{name} {doing}: {words}")
+    raise CannotRunError(f"{name} found {ATTEMPTS} ports taken, one after the other: {words}")
+
+
+def is_up(server: Processes, port: int, processes: int) -> bool:
+    """Whether the server listens on the port, and has at least `processes` processes."""
+    return len(server.tree()) >= processes and listens(server, port)

@@ -9,9 +9,8 @@ from typing import Any
 from tlslab.domain.errors import CannotRunError
 from tlslab.servers.base import Setting
 from tlslab.servers.configured import ConfiguredServer, ask
-from tlslab.servers.documents import FOLDER, NAME
 from tlslab.servers.openssl import is_weak
-from tlslab.servers.rendering import render
+from tlslab.servers.rendering import FOLDER, NAME, render
 
 # Without a server behind it, HAProxy answers from one buffer, which also contains the head.
 BUFFER_BYTES = 16384

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from tlslab.domain.errors import CannotRunError
-from tlslab.servers.base import one_response
 from tlslab.servers.configured import ConfiguredServer, ask
 from tlslab.servers.nginx_tls import at_fault
 
@@ -37,10 +36,6 @@ class Nginx(ConfiguredServer):
         built = re.search(r"built with (\w+ \S+)", reported)
         library = running or built
         return (version[1] if version else "nginx"), (library[1] if library else "unknown")
-
-    def prepare(self) -> dict[tuple[str, str], str]:
-        """As for other servers; `ssl_stapling_file` applies to all certificates of a server."""
-        return super().prepare() | one_response(self._setting, self.name)
 
     def _command(self, config: Path) -> list[str]:
         return [self._program, "-e", "stderr", "-p", str(self._setting.folder), "-c", str(config)]

@@ -9,13 +9,13 @@ from typing import Any
 
 from tlslab.domain.errors import CannotRunError
 from tlslab.domain.names import find_suite
-from tlslab.servers.base import Running, Setting, one_response, pinned, require
+from tlslab.servers.base import Running, Setting, pinned, require
 from tlslab.servers.certificates import Authority, CertificateFiles
 from tlslab.servers.dhparam import parameters_pem
-from tlslab.servers.documents import PATH
 from tlslab.servers.openssl import group_name, tls13_suites
 from tlslab.servers.process import ServerProcess
 from tlslab.servers.reference import EventReader
+from tlslab.servers.rendering import PATH
 
 SCRIPT = Path(__file__).parent / "templates" / "node-server.js"
 START_S = 20.0
@@ -63,21 +63,16 @@ class Node:
     def prepare(self) -> dict[tuple[str, str], str]:
         """Makes the certificates; returns the groups and suites that this Node refuses, in its
         words.
-
-        For an OCSP response, Node names one certificate, whichever of several it sends.
         """
         if not self._setting.plain:
-            stapled = self._setting.ocsp_stapling
-            self._certificates = [
-                self._authority.issue(key, stapled=stapled) for key in self._setting.keys
-            ]
+            self._certificates = self._authority.serve(self._setting.keys, self._setting.levels)
         suites = {_openssl_suite(suite): suite for suite in self._setting.suites}
         config = self._configure({"suites": list(suites)})
         answer = json.loads(_ask([self._program, str(SCRIPT), str(config), "--check"]))
         if answer["refusal"]:
             raise CannotRunError(f"Node.js refuses its configuration: {answer['refusal']}")
         named = f"{self.software} with {self.backend} lacks it: "
-        lacking = one_response(self._setting, self.name)
+        lacking = {}
         for group, words in answer["group"].items():
             lacking["group", self._groups.pop(group)] = named + words
         for suite, words in answer["suite"].items():
@@ -116,7 +111,7 @@ class Node:
             "idleMs": setting.idle_s * 1000,
             "backlog": BACKLOG,
             "certificates": [
-                {"certificate": str(files.certificate), "key": str(files.key)}
+                {name: str(path) for name, path in vars(files).items() if path}
                 for files in self._certificates
             ],
             "ciphers": CIPHERS,
@@ -125,7 +120,6 @@ class Node:
             # One key for all workers: otherwise only the worker that issued a ticket could read it.
             "ticketKeys": secrets.token_hex(TICKET_KEY_BYTES) if tickets else None,
             "sessions": setting.resume == "id",
-            "ocspResponses": [str(f.ocsp_response) for f in self._certificates if f.ocsp_response],
             **more,
         }
         file = setting.folder / "node.json"

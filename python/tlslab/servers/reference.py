@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from tlslab.domain.errors import CannotRunError
+from tlslab.domain.factors import SAFE_DH_BITS
 from tlslab.domain.names import OBSOLETE_TLS_VERSIONS, SUITES
 from tlslab.servers.base import Running, Setting, pinned, require
 from tlslab.servers.certificates import Authority
@@ -23,9 +24,6 @@ START_S = 10.0
 
 # The server shares its processor with the load that it serves.
 STATS_S = 10.0
-
-# Smaller Diffie-Hellman parameters need an explicit option.
-SAFE_DH_BITS = 2048
 
 
 PROGRAM = "tlslab-serve"
@@ -88,8 +86,7 @@ class Reference:
 
     def prepare(self) -> dict[tuple[str, str], str]:
         """Makes the certificates. This server supports everything that experiments can request."""
-        for key in self._setting.keys:
-            files = self._authority.issue(key, stapled=self._setting.ocsp_stapling)
+        for files in self._authority.serve(self._setting.keys, self._setting.levels):
             self._certificates += ["--cert", str(files.certificate), "--key", str(files.key)]
             if files.ocsp_response is not None:
                 self._certificates += ["--staple", str(files.ocsp_response)]
@@ -104,10 +101,9 @@ class Reference:
         for option, names in (("--group", self._groups), ("--suite", self._suites)):
             for name in names:
                 command += [option, name]
-        if setting.burn is not None:
-            command += ["--burn", setting.burn]
-        if setting.dh_bits is not None:
-            command += ["--dh-bits", str(setting.dh_bits)]
+        for factor in ("burn", "dh_bits"):
+            if (level := setting.levels.get(factor)) is not None:
+                command += [f"--{factor.replace('_', '-')}", level]
         if setting.obsolete or (setting.dh_bits or SAFE_DH_BITS) < SAFE_DH_BITS:
             command.append("--allow-obsolete")
         if setting.obsolete:

@@ -1,28 +1,25 @@
 """The kinds of servers that the lab can start: detection, construction, and factors of each."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from tlslab.domain.command_line import did_you_mean
 from tlslab.domain.deployment import NO_FRONT, Deployment
 from tlslab.domain.errors import CannotRunError, UsageError
+from tlslab.domain.factors import FACTORS
 from tlslab.servers.address import LOOPBACK
 from tlslab.servers.apache import Apache
-from tlslab.servers.base import Front, Setting, Target
+from tlslab.servers.base import Front, Running, Setting, Target
 from tlslab.servers.caddy import Caddy
 from tlslab.servers.configured import ConfiguredServer
-from tlslab.servers.fronted import Fronted
 from tlslab.servers.haproxy import HAProxy
 from tlslab.servers.nginx import Nginx
 from tlslab.servers.node import Node, find_node
+from tlslab.servers.process import ServerGroup
 from tlslab.servers.programs import REMEDY, has_openssl
 from tlslab.servers.reference import Reference, RustlsReference, find_reference
 from tlslab.servers.tomcat import Tomcat, find_tomcat
-
-# Factors of a deployment that not every server supports; `processors` works for all (taskset), and
-# so does `copy`, which is only a name.
-FACTORS = ("workers", "dh_bits", "jdk", "connector", "burn", "configuration")
 
 
 @dataclass(frozen=True)
@@ -41,8 +38,8 @@ class Kind:
     - `find` looks for the server; it returns None if the server is not installed; `remedy` says
       what to do.
     - `make` raises CannotRunError if the server is missing.
-    - `factors`: those of FACTORS that the server takes; STAPLING if it staples a response from a
-      file.
+    - `factors`: those of the side `server` (`domain.factors`) that the server takes; `one_key`:
+      those that it takes with one certificate only, and why.
     - `front` makes the server as one that terminates TLS before another server; None: it cannot.
     - `plain`: the server can serve HTTP without TLS behind a front.
     - `http2`: the server speaks HTTP/2.
@@ -56,6 +53,7 @@ class Kind:
     make: Callable[[Setting], Target]
     remedy: str
     factors: frozenset[str] = frozenset()
+    one_key: Mapping[str, str] = field(default_factory=dict)
     front: Callable[[Setting], Front] | None = None
     plain: bool = False
     http2: bool = True
@@ -97,11 +95,10 @@ def _tomcat() -> Installation | None:
     return Installation(found, *Tomcat.versions(found)) if found else None
 
 
-# The factor of the server that terminates TLS; all servers have its level `off`.
-STAPLING = "ocsp_stapling"
-
 _WORKERS_AND_DH = frozenset({"workers", "dh_bits"})
-_STAPLES = _WORKERS_AND_DH | {STAPLING}
+_STAPLES = _WORKERS_AND_DH | {"ocsp_stapling"}
+# nginx's `ssl_stapling_file` and Node's event name one response, whichever certificate is sent.
+_ONE_RESPONSE = {"ocsp_stapling": "staples one OCSP response to all certificates"}
 _JAVA = _WORKERS_AND_DH | {"jdk", "connector"}
 
 _KINDS = (
@@ -119,6 +116,7 @@ _KINDS = (
         Node,
         Node.remedy,
         _STAPLES,
+        _ONE_RESPONSE,
         plain=True,
         warm_up_ms=5_000,
         restart_per_trial=True,
@@ -139,6 +137,7 @@ _KINDS = (
         Nginx,
         Nginx.remedy,
         _STAPLES | {"configuration"},
+        _ONE_RESPONSE,
         front=Nginx,
         plain=True,
     ),
@@ -190,40 +189,41 @@ def lacking(deployment: Deployment) -> str | None:
         kinds.append(front)
     if deployment.obsolete and back.name != Reference.name:
         return f"{back.name} is not set up with obsolete protocols: the reference server is"
-    if deployment.ocsp_stapling and STAPLING not in kinds[-1].factors:
-        can = ", ".join(kind.name for kind in MANAGED.values() if STAPLING in kind.factors)
-        return f"{kinds[-1].name} staples no OCSP response from a file: these do: {can}"
-    for factor in FACTORS:
-        level = getattr(deployment, factor)
-        if level is not None and not any(factor in kind.factors for kind in kinds):
-            return f"{' with '.join(kind.name for kind in kinds)} does not take {factor}={level}"
+    for factor, level in deployment.levels:
+        row = FACTORS[factor]
+        able = kinds[-1:] if row.at_tls_end else kinds
+        if row.side != "server" or any(factor in kind.factors for kind in able):
+            continue
+        if row.lacks:
+            can = ", ".join(kind.name for kind in MANAGED.values() if factor in kind.factors)
+            return f"{able[-1].name} {row.lacks}: these do: {can}"
+        return f"{' with '.join(kind.name for kind in able)} does not take {factor}={level}"
     return None
+
+
+def with_one_key(deployment: Deployment, keys: Sequence[str]) -> dict[tuple[str, str], str]:
+    """The levels that the server which terminates TLS lacks because it serves several keys."""
+    end = deployment.server if deployment.front == NO_FRONT else deployment.front
+    one_key = find_kind(end).one_key
+    return {
+        (factor, level): f"{end} {one_key[factor]}: give one key (--set key=KEY)"
+        for factor, level in deployment.levels
+        if factor in one_key and len(keys) > 1
+    }
 
 
 def build(deployment: Deployment, setting: Setting) -> Target:
     """The target for a deployment: one server, or a front with a server behind it.
 
-    The deployment's own `workers`, `dh_bits`, `jdk`, `connector`, `burn` and `ocsp_stapling`
-    replace those of `setting` (`workers` of a server on a JVM is its `threads`); the caller chooses
-    the processors. Behind a front the server is plain if possible, and has its own folder `back`.
+    The deployment's own levels replace those of `setting`; the caller chooses the processors.
+    Behind a front the server is plain if possible, and has its own folder `back`.
     Raises UsageError for unknown names, CannotRunError for a server that cannot be set up or is not
     installed.
     """
     if reason := lacking(deployment):
         raise CannotRunError(reason)
     kind = find_kind(deployment.server)
-    # A factor `workers` is the threads of a JVM. A front before it has the lab's number of workers.
-    on_jvm = "jdk" in kind.factors
-    setting = replace(
-        setting,
-        workers=setting.workers if on_jvm else deployment.workers or setting.workers,
-        threads=deployment.workers if on_jvm else None,
-        dh_bits=deployment.dh_bits or setting.dh_bits,
-        jdk=deployment.jdk or setting.jdk,
-        connector=deployment.connector or setting.connector,
-        burn=deployment.burn or setting.burn,
-        ocsp_stapling=deployment.ocsp_stapling or setting.ocsp_stapling,
-    )
+    setting = replace(setting, levels=deployment.levels.over(setting.levels))
     if deployment.front == NO_FRONT:
         return kind.make(setting)
     behind = setting.folder / "back"
@@ -234,10 +234,59 @@ def build(deployment: Deployment, setting: Setting) -> Target:
             folder=behind,
             plain=kind.plain,
             http2=False,
-            ocsp_stapling=False,
+            levels=setting.levels.without(*(n for n, row in FACTORS.items() if row.at_tls_end)),
             listen=LOOPBACK,
         )
     )
     front = find_kind(deployment.front).front
     assert front is not None  # `lacking` has checked it.
-    return Fronted(front(replace(setting, document_bytes=0)), back)
+    # Before a JVM the factor `workers` is the JVM's threads; the front has the lab's number.
+    levels = setting.levels.without("workers") if "jdk" in kind.factors else setting.levels
+    return Fronted(front(replace(setting, document_bytes=0, levels=levels)), back)
+
+
+class Fronted:
+    """Two servers, of which clients connect to the front: its certificates and its TLS count.
+
+    Processor time and memory are those of both servers; the death of either is the target's.
+    """
+
+    def __init__(self, front: Front, back: Target) -> None:
+        self._front = front
+        self._back = back
+        self.name = f"{front.name}+{back.name}"
+        self.backend = front.backend
+        self.software = f"{front.software} before {back.software}"
+
+    @property
+    def trust_pem(self) -> str:
+        """The trusted authorities, in PEM."""
+        return self._front.trust_pem
+
+    @property
+    def path(self) -> str:
+        """The document's path: the front passes paths on unchanged."""
+        return self._back.path
+
+    def prepare(self) -> dict[tuple[str, str], str]:
+        """Makes both servers' certificates and configuration; returns what the front lacks, with
+        reasons.
+
+        Levels that the server behind lacks do not matter, because it serves without TLS.
+        """
+        self._back.prepare()
+        return self._front.prepare()
+
+    def start(self) -> Running:
+        """Starts the server behind, then the front."""
+        back = self._back.start()
+        try:
+            front = self._front.start(back.url)
+        except BaseException:
+            back.stop()
+            raise
+        return Running(
+            url=front.url.removesuffix(self._front.path) + self._back.path,
+            process=ServerGroup((front.process, back.process)),
+            count=front.count,
+        )

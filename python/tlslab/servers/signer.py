@@ -22,7 +22,9 @@ import os
 import secrets
 import select
 import shutil
+import signal
 import subprocess
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -37,7 +39,6 @@ from tlslab.servers.certificates import Authority
 from tlslab.servers.namespaces import Namespace, namespaces, obstacle
 from tlslab.servers.openbao import NodeApi, set_up
 from tlslab.servers.process import PATIENCE_S, ServerProcess
-from tlslab.servers.throttle import Throttle
 from tlslab.user_folders import user_folder
 
 SCHEMA = "tlslab.signers/1"
@@ -47,6 +48,51 @@ START_S = 30.0
 REMEDY = "build it with scripts/build-signer.sh, or name it with TLSLAB_SIGNER"
 
 LOOPBACK = "127.0.0.1"
+
+
+PERIOD_S = 0.1
+
+
+class Throttle:
+    """Stops and continues one process in turns, from a thread of its own."""
+
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def start(self, share: float) -> None:
+        """Lets the process run for this share of each period, from 0 (frozen) to 1 (untouched)."""
+        self.end()
+        self._stop.clear()
+        self._thread = threading.Thread(
+            target=self._alternate, args=(min(max(share, 0.0), 1.0),), name="throttle", daemon=True
+        )
+        self._thread.start()
+
+    def end(self) -> None:
+        """Lets the process run freely again; does nothing without a start."""
+        if self._thread is None:
+            return
+        self._stop.set()
+        self._thread.join()
+        self._thread = None
+        self._send(signal.SIGCONT)
+
+    def _alternate(self, share: float) -> None:
+        while not self._stop.is_set():
+            if share < 1:
+                self._send(signal.SIGSTOP)
+            self._stop.wait(PERIOD_S * (1 - share))
+            if share > 0:
+                self._send(signal.SIGCONT)
+            self._stop.wait(PERIOD_S * share)
+
+    def _send(self, number: signal.Signals) -> None:
+        try:
+            os.kill(self._pid, number)
+        except ProcessLookupError:
+            self._stop.set()
 
 
 @dataclass(frozen=True)

@@ -5,18 +5,16 @@ import re
 import shutil
 import zipfile
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from tlslab.domain.errors import CannotRunError
-from tlslab.domain.names import SUITES
+from tlslab.domain.errors import CannotRunError, UsageError
+from tlslab.domain.names import SUITES, find_group
 from tlslab.servers.base import Running, Setting, pinned, require
 from tlslab.servers.certificates import Authority, CertificateFiles
-from tlslab.servers.connectors import FEATURE, find_connector
-from tlslab.servers.documents import FOLDER, PATH, write_document
 from tlslab.servers.jdk import Jdk, find_jdk, find_jdks, java_environment
-from tlslab.servers.jvm import TICKETS, group_name, native_options, tls_options
 from tlslab.servers.process import ServerProcess, wait_until
-from tlslab.servers.rendering import render
+from tlslab.servers.rendering import FOLDER, PATH, render, write_document
 
 TEMPLATES = Path(__file__).parent / "templates"
 START_S = 180.0
@@ -62,8 +60,8 @@ class Tomcat:
     def __init__(self, setting: Setting, home: str | None = None) -> None:
         self._setting = setting
         self._home = Path(require(home or find_tomcat(), "Tomcat", self.remedy))
-        self._jdk = _choose(setting.jdk)
-        self._connector = find_connector(setting.connector)
+        self._jdk = _choose(setting.levels.get("jdk"))
+        self._connector = find_connector(setting.levels.get("connector"))
         if self._jdk.feature < FEATURE:
             raise CannotRunError(_too_old("Tomcat 11", FEATURE, self._jdk))
         self._authority = Authority(setting.folder, (setting.listen,))
@@ -188,7 +186,7 @@ class Tomcat:
             "listen": setting.listen,
             "backlog": BACKLOG,
             "connections": CONNECTIONS,
-            "threads": setting.threads or THREADS,
+            "threads": setting.levels.number("workers") or THREADS,
             "idle_ms": setting.idle_s * 1000,
             "plain": setting.plain,
             "http2": setting.http2,
@@ -245,3 +243,135 @@ def own_words(log: str) -> str:
     severe: list[str] = re.findall(r"SEVERE \[[^\]]*\] \S+ (.+)$", log, re.MULTILINE)
     lines = causes[-1:] or severe[:1] or [" ".join(log.split())[-WORDS:]]
     return lines[0][:WORDS]
+
+
+@dataclass(frozen=True)
+class Connector:
+    """One implementation: its class, and the listener that loads its library.
+
+    `openssl`: TLS is OpenSSL's, not the JVM's. `feature`: the first Java release for it.
+    """
+
+    name: str
+    implementation: str
+    listener: str | None
+    openssl: bool
+    feature: int
+
+
+_TLS = "org.apache.tomcat.util.net"
+_LISTENERS = "org.apache.catalina.core"
+
+# The first Java release on which Tomcat 11 runs.
+FEATURE = 17
+
+CONNECTORS = {
+    connector.name: connector
+    for connector in (
+        Connector("jsse", f"{_TLS}.jsse.JSSEImplementation", None, False, FEATURE),
+        Connector(
+            "openssl",
+            f"{_TLS}.openssl.OpenSSLImplementation",
+            f"{_LISTENERS}.AprLifecycleListener",
+            True,
+            FEATURE,
+        ),
+        # Uses the JVM's foreign function interface, final in Java 22 (JEP 454).
+        Connector(
+            "openssl-ffm",
+            f"{_TLS}.openssl.panama.OpenSSLImplementation",
+            f"{_LISTENERS}.OpenSSLLifecycleListener",
+            True,
+            22,
+        ),
+    )
+}
+
+DEFAULT = "jsse"
+
+
+def find_connector(name: str | None) -> Connector:
+    """The connector with this name, or the one that needs only the JVM. Raises UsageError."""
+    try:
+        return CONNECTORS[name or DEFAULT]
+    except KeyError:
+        known = ", ".join(CONNECTORS)
+        raise UsageError(f"unknown connector '{name}'", f"known: {known}") from None
+
+
+# JSSE's names that differ from OpenSSL's.
+_NAMES = {"X25519": "x25519", "X448": "x448", "P-256": "secp256r1"}
+
+# JSSE's ways of resumption that use tickets.
+TICKETS = ("ticket", "psk", "psk-only")
+
+PROPERTY = "jdk.tls.disabledAlgorithms"
+
+# Since JDK 22, a call of native code needs a permission.
+NATIVE_ACCESS_FEATURE = 22
+
+
+def group_name(group: str) -> str:
+    """The name of a group of `model.names` in `jdk.tls.namedGroups`."""
+    found = find_group(group)
+    return group if found is None else _NAMES.get(found.name, found.openssl)
+
+
+def tls_options(
+    jdk: Jdk,
+    folder: Path,
+    groups: Sequence[str],
+    suites: Sequence[str],
+    resume: str,
+    dh: int | None,
+) -> list[str]:
+    """Options of a JVM whose server offers these groups and suites, and resumes in this way.
+
+    `dh`: the size of Diffie-Hellman parameters in bits. If the JDK forbids RSA key transport and a
+    suite needs it, a file with the exception is written to `folder`. Sources: the JSSE Reference
+    Guide of JDK 25, "Customizing JSSE".
+    """
+    tickets = resume in TICKETS
+    options = [f"-Djdk.tls.server.enableSessionTicketExtension={str(tickets).lower()}"]
+    if groups:
+        options.append("-Djdk.tls.namedGroups=" + ",".join(map(group_name, groups)))
+    if resume == "none":
+        options.append("-Djdk.tls.server.newSessionTicketCount=0")
+    if dh is not None:
+        options.append(f"-Djdk.tls.ephemeralDHKeySize={dh}")
+    if any(suite.startswith("TLS_RSA_WITH_") for suite in suites):
+        options += _allow(jdk, folder, "TLS_RSA_*")
+    return options
+
+
+def native_options(jdk: Jdk) -> list[str]:
+    """Options of a JVM that calls native libraries."""
+    return ["--enable-native-access=ALL-UNNAMED"] if jdk.feature >= NATIVE_ACCESS_FEATURE else []
+
+
+def _allow(jdk: Jdk, folder: Path, algorithm: str) -> list[str]:
+    """The option that removes one algorithm from the JDK's list; none if the list lacks it."""
+    disabled = disabled_algorithms(_read(jdk.home / "conf" / "security" / "java.security"))
+    if algorithm not in disabled:
+        return []
+    file = folder / "java.security"
+    left = ", ".join(each for each in disabled if each != algorithm)
+    file.write_text(f"{PROPERTY}={left}\n", "utf-8")
+    return [f"-Djava.security.properties={file}"]
+
+
+def disabled_algorithms(security: str) -> list[str]:
+    """The algorithms that a JDK's file `java.security` forbids in TLS.
+
+    A backslash continues a line.
+    """
+    joined = re.sub(r"\\\r?\n\s*", "", security)
+    found = re.search(rf"^{re.escape(PROPERTY)}=(.*)$", joined, re.MULTILINE)
+    return [each.strip() for each in found[1].split(",")] if found else []
+
+
+def _read(file: Path) -> str:
+    try:
+        return file.read_text("utf-8", "replace")
+    except OSError:
+        return ""

@@ -11,7 +11,7 @@ from tlslab.domain.run import RunContents
 from tlslab.domain.selftest import Ability
 from tlslab.domain.trial import Trial, TrialRun
 from tlslab.experiment import dumps, loads
-from tlslab.experiment.selftest_experiment import selftest_experiment
+from tlslab.lab.selftest_run import selftest_experiment
 
 SLOWER = {"2%": 1.02, "5%": 1.05, "10%": 1.10}
 

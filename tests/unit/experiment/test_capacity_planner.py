@@ -27,7 +27,7 @@ from tlslab.experiment.capacity_planner import (
     progress_of,
     resumes_by,
 )
-from tlslab.experiment.obsolete import obsolete_cell
+from tlslab.experiment.cells import obsolete_cell
 
 
 def test_stages_follow_one_another() -> None:

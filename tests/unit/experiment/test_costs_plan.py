@@ -46,7 +46,7 @@ def test_another_document_is_another_deployment() -> None:
     cells = make_cells(CALIBRATE)[0]
     for cell in cells:
         assert cell.deployment is not None
-        assert cell.deployment.document_bytes == int(cell.factors["document_bytes"])
+        assert cell.deployment.levels.get("document_bytes") == cell.factors["document_bytes"]
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from factories.benchmarks import experiment
 from tlslab.domain.experiment import Experiment
 from tlslab.domain.plan import Plan
 from tlslab.experiment import make_plan, with_levels
-from tlslab.experiment.fault_trials import add_faults
+from tlslab.experiment.benchmark import add_faults
 
 
 def planned(wanted: Experiment, seed: int = 1) -> Plan:

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tlslab.domain.deployment import Deployment
+from tlslab.domain.levels import Levels
 from tlslab.domain.plan import Plan
 from tlslab.experiment import load, make_cells, make_plan, with_levels
 from tlslab.lab.specs import tls_spec
@@ -140,7 +141,7 @@ def test_a_deployment_is_made_of_the_server_side_factors_alone() -> None:
     )
     cell = make_cells(changed, "nginx")[0][0]
     assert cell.deployment == Deployment(
-        "nginx", front="haproxy", workers=6, dh_bits=2048, resume="psk"
+        "nginx", front="haproxy", levels=Levels.of(workers="6", dh_bits="2048"), resume="psk"
     )
     assert cell.key.startswith("front=haproxy,workers=6,dh_bits=2048,tls=1.3")
     assert make_cells(GROUPS)[0][0].deployment == Deployment("reference")
@@ -159,14 +160,17 @@ def test_stapling_is_of_the_server_and_is_compared_by_the_client() -> None:
     changed = with_levels(GROUPS, {"ocsp_stapling": ("off", "on"), "group": ("X25519",)})
     cells, _ = make_cells(changed)
     seen = {
-        (cell.factors["ocsp_stapling"], cell.deployment.ocsp_stapling, cell.profile.ocsp_stapling)
+        (
+            cell.factors["ocsp_stapling"],
+            cell.deployment.levels.is_on("ocsp_stapling"),
+            cell.profile.levels.get("ocsp_stapling"),
+        )
         for cell in cells
         if cell.deployment is not None
     }
-    assert seen == {("off", False, False), ("on", True, True)}
+    assert seen == {("off", False, "off"), ("on", True, "on")}
     assert tls_spec(cells[-1].profile)["ocsp_stapling"] is True
     without = make_cells(GROUPS)[0][0].profile
-    assert without.ocsp_stapling is None
     assert "ocsp_stapling" not in tls_spec(without)
 
 

@@ -42,7 +42,7 @@ def test_both_configurations_have_new_and_returning_clients() -> None:
         ("candidate", "returning"),
     ]
     assert not excluded
-    assert [cell.deployment and cell.deployment.configuration for cell in cells] == [
+    assert [cell.deployment and cell.deployment.levels.get("configuration") for cell in cells] == [
         "baseline", "baseline", "candidate", "candidate",
     ]  # fmt: skip
 

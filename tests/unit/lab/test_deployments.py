@@ -8,6 +8,7 @@ import pytest
 from tlslab.domain.deployment import Deployment
 from tlslab.domain.errors import CannotRunError, UsageError
 from tlslab.domain.experiment import Exclusion, Experiment
+from tlslab.domain.levels import Levels
 from tlslab.domain.run import TargetInfo
 from tlslab.domain.workload import KeepAlive, Window
 from tlslab.experiment import load, make_plan, with_levels
@@ -48,17 +49,19 @@ def test_one_target_is_one_deployment(tmp_path: Path) -> None:
 def test_equal_copies_and_slowdowns_are_servers_of_their_own(tmp_path: Path) -> None:
     changed = with_levels(FEW, {"copy": ("a", "b"), "burn": ("0%", "5%")})
     servers = prepared(changed, tmp_path)
-    assert {(d.copy, d.burn) for d in servers.prepared} == {
+    assert {(d.levels.get("copy"), d.levels.get("burn")) for d in servers.prepared} == {
         (copy, burn) for copy in "ab" for burn in ("0%", "5%")
     }
     assert all(each.start is not None for each in servers.prepared.values())
-    assert lacking(Deployment("nginx", burn="5%")) == "nginx does not take burn=5%"
-    assert lacking(Deployment("nginx", copy="a")) is None
+    assert (
+        lacking(Deployment("nginx", levels=Levels.of(burn="5%"))) == "nginx does not take burn=5%"
+    )
+    assert lacking(Deployment("nginx", levels=Levels.of(copy="a"))) is None
 
 
 def test_each_number_of_processors_is_a_deployment_and_the_generator_stays(tmp_path: Path) -> None:
     servers = prepared(with_levels(FEW, {"processors": ("1", "2", "9")}), tmp_path)
-    by_count = {d.processors: each for d, each in servers.prepared.items()}
+    by_count = {d.levels.number("processors"): each for d, each in servers.prepared.items()}
     assert by_count[1].info.processors == (0,)
     assert by_count[2].info.processors == (0, 1)
     assert {each.aim.processors for each in by_count.values()} == {(1,)} or servers.generator
@@ -115,7 +118,7 @@ def test_the_threads_of_a_java_server_are_not_those_of_the_front_before_it(
     monkeypatch.setattr(deployments, "lacking", lambda deployment: None)
     levels = {"server": ("tomcat",), "front": ("none", "haproxy"), "workers": ("200",)}
     servers = prepared(with_levels(FEW, levels), tmp_path)
-    assert {each.deployment.workers for each in servers.deployed} == {200}
+    assert {each.deployment.levels.number("workers") for each in servers.deployed} == {200}
     assert {front: setting.workers for front, setting in settings.items()} == {
         "none": 1,
         "haproxy": 1,

@@ -9,10 +9,9 @@ from tlslab.domain.errors import UsageError
 from tlslab.domain.profile import Profile
 from tlslab.domain.workload import Window, Workload
 from tlslab.experiment import load
-from tlslab.experiment.obsolete import obsolete_cell
+from tlslab.experiment.cells import obsolete_cell
 from tlslab.lab.capacity.capacity_run import for_external
-from tlslab.lab.capacity.steps import step_spec
-from tlslab.lab.specs import Aim, is_obsolete
+from tlslab.lab.specs import Aim, is_obsolete, step_spec
 
 AIM = Aim("https://127.0.0.1:1/", processors=(1,))
 WINDOW = Window(100, 500)

@@ -12,7 +12,7 @@ from tlslab.domain.errors import UsageError
 from tlslab.servers import Setting
 from tlslab.servers.address import in_url, own_address
 from tlslab.servers.certificates import Authority
-from tlslab.servers.ports import free_port
+from tlslab.servers.configured import free_port
 
 FOUND = ("10.77.0.1", "00:11:22:33:44:55", "fe80::1%eth0", "fd00::1")
 

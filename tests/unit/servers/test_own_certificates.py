@@ -7,8 +7,7 @@ from cryptography import x509
 
 from tlslab.domain.configuration import Configuration, ServedCertificate
 from tlslab.domain.errors import CannotRunError
-from tlslab.servers.certificates import Authority
-from tlslab.servers.own_certificates import own_trust, server_name
+from tlslab.servers.certificates import Authority, own_trust, server_name
 
 
 def configuration(folder: Path, *names: str) -> Configuration:

@@ -8,6 +8,7 @@ import psutil
 import pytest
 
 from tlslab.domain.errors import CannotRunError
+from tlslab.domain.levels import Levels
 from tlslab.servers import MANAGED, Reference, RustlsReference
 from tlslab.servers import reference as reference_module
 from tlslab.servers.base import Setting
@@ -90,7 +91,14 @@ def test_a_planted_slowdown_is_an_option_of_the_server(tmp_path: Path) -> None:
         program = folder / "serve"
         program.write_text(f"#!{sys.executable}\n{SERVER}", "utf-8")
         program.chmod(0o755)
-        setting = Setting(folder, ("ecdsa-p256",), ("X25519",), 1, (), burn=burn)
+        setting = Setting(
+            folder,
+            ("ecdsa-p256",),
+            ("X25519",),
+            1,
+            (),
+            levels=Levels.of({"burn": burn} if burn else {}),
+        )
         running = Reference(setting, str(program)).start()
         command = psutil.Process(running.process.pid).cmdline()
         assert [word for word in command if word in ("--burn", "5%")] == given
@@ -103,7 +111,8 @@ def test_each_certificate_has_its_response_to_staple(tmp_path: Path) -> None:
     program.chmod(0o755)
     keys = ("ecdsa-p256", "rsa-2048")
     reference = Reference(
-        Setting(tmp_path, keys, ("X25519",), 1, (), ocsp_stapling=True), str(program)
+        Setting(tmp_path, keys, ("X25519",), 1, (), levels=Levels.of(ocsp_stapling="on")),
+        str(program),
     )
     assert reference.prepare() == {}
     running = reference.start()

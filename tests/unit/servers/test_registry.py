@@ -7,8 +7,19 @@ import pytest
 
 from tlslab.domain.deployment import MANAGED_SERVERS, Deployment
 from tlslab.domain.errors import CannotRunError, UsageError
-from tlslab.servers import MANAGED, Kind, Running, Setting, build, find_kind, lacking, registry
-from tlslab.servers.base import one_response
+from tlslab.domain.factors import FACTORS
+from tlslab.domain.levels import NO_LEVELS, Levels
+from tlslab.servers import (
+    MANAGED,
+    Kind,
+    Running,
+    Setting,
+    build,
+    find_kind,
+    lacking,
+    registry,
+    with_one_key,
+)
 from tlslab.servers.process import ServerProcess
 
 
@@ -58,6 +69,9 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[Made]:
     return servers
 
 
+STAPLING = Levels.of(ocsp_stapling="on")
+
+
 def setting(folder: Path) -> Setting:
     return Setting(folder, ("ecdsa-p256",), ("X25519",), 100, (0,), http2=True)
 
@@ -69,17 +83,19 @@ def test_unknown_names_are_refused_with_those_that_there_are() -> None:
 
 
 def test_what_a_server_does_not_take_is_a_reason() -> None:
-    assert lacking(Deployment("nginx", workers=2, dh_bits=1024)) is None
-    assert lacking(Deployment("nginx", jdk="/jdk")) == "nginx does not take jdk=/jdk"
+    assert lacking(Deployment("nginx", levels=Levels.of(workers="2", dh_bits="1024"))) is None
+    assert (
+        lacking(Deployment("nginx", levels=Levels.of(jdk="/jdk"))) == "nginx does not take jdk=/jdk"
+    )
     front = lacking(Deployment("nginx", front="apache"))
     assert front == "apache cannot terminate TLS before another server"
     assert lacking(Deployment("reference", front="haproxy")) is None
     with pytest.raises(CannotRunError, match="does not take connector=jsse"):
-        build(Deployment("haproxy", connector="jsse"), setting(Path("/nowhere")))
+        build(Deployment("haproxy", levels=Levels.of(connector="jsse")), setting(Path("/nowhere")))
 
 
 def test_a_server_that_staples_from_no_file_is_named_with_those_that_do() -> None:
-    reason = lacking(Deployment("apache", ocsp_stapling=True))
+    reason = lacking(Deployment("apache", levels=STAPLING))
     assert reason == (
         "apache staples no OCSP response from a file: these do: reference, reference-rustls, node, "
         "nginx, haproxy"
@@ -87,31 +103,32 @@ def test_a_server_that_staples_from_no_file_is_named_with_those_that_do() -> Non
     # Every server can work without it.
     assert all(lacking(Deployment(name)) is None for name in MANAGED)
     # The front terminates TLS.
-    assert lacking(Deployment("caddy", front="nginx", ocsp_stapling=True)) is None
+    assert lacking(Deployment("caddy", front="nginx", levels=STAPLING)) is None
 
 
 def test_the_server_behind_a_front_staples_nothing(
     made: list[Made], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    kinds = {name: replace(kind, factors=kind.factors | {registry.STAPLING})
+    kinds = {name: replace(kind, factors=kind.factors | {"ocsp_stapling"})
              for name, kind in registry.MANAGED.items()}  # fmt: skip
     monkeypatch.setattr(registry, "MANAGED", kinds)
-    build(Deployment("back", front="front", ocsp_stapling=True), setting(tmp_path))
+    build(Deployment("back", front="front", levels=STAPLING), setting(tmp_path))
     back, front = made
-    assert (back.setting.ocsp_stapling, front.setting.ocsp_stapling) == (False, True)
+    assert (back.setting.levels, front.setting.levels) == (NO_LEVELS, STAPLING)
 
 
-def test_one_response_is_of_one_certificate(tmp_path: Path) -> None:
-    several = replace(setting(tmp_path), keys=("ecdsa-p256", "rsa-2048"))
-    assert one_response(several, "nginx") == {}
-    lacks = one_response(replace(several, ocsp_stapling=True), "nginx")
-    assert list(lacks) == [("ocsp_stapling", "on")]
-    assert one_response(replace(setting(tmp_path), ocsp_stapling=True), "nginx") == {}
+def test_one_response_is_of_one_certificate() -> None:
+    stapling, keys = Deployment("nginx", levels=STAPLING), ("ecdsa-p256", "rsa-2048")
+    assert list(with_one_key(stapling, keys)) == [("ocsp_stapling", "on")]
+    assert with_one_key(stapling, keys[:1]) == with_one_key(Deployment("nginx"), keys) == {}
+    assert with_one_key(replace(stapling, server="haproxy"), keys) == {}
 
 
 def test_a_deployment_fills_in_the_setting(made: list[Made], tmp_path: Path) -> None:
-    build(Deployment("back", workers=3, dh_bits=2048), setting(tmp_path))
-    assert made[0].setting == replace(setting(tmp_path), workers=3, dh_bits=2048)
+    build(Deployment("back", levels=Levels.of(workers="3", dh_bits="2048")), setting(tmp_path))
+    assert made[0].setting == replace(
+        setting(tmp_path), levels=Levels.of(workers="3", dh_bits="2048")
+    )
 
 
 @pytest.mark.parametrize("threads", [None, 8])
@@ -119,10 +136,11 @@ def test_workers_are_the_threads_of_a_jvm_alone(
     made: list[Made], threads: int | None, tmp_path: Path
 ) -> None:
     """The number of processors is a default for processes, not for the threads of a JVM."""
-    deployment = Deployment("jvm", front="front", workers=threads)
-    build(deployment, replace(setting(tmp_path), workers=2))
-    assert made[0].setting.threads == threads
-    assert [each.setting.workers for each in made] == [2, 2]
+    levels = Levels.of({"workers": str(threads)} if threads else {})
+    deployment = Deployment("jvm", front="front", levels=levels)
+    build(deployment, replace(setting(tmp_path), processors=(0, 1)))
+    assert made[0].setting.levels.number("workers") == threads
+    assert made[1].setting.workers == 2
 
 
 @pytest.mark.parametrize("name", ["back", "tls"])
@@ -165,4 +183,5 @@ def test_every_kind_says_how_it_can_be_had() -> None:
     for name, kind in MANAGED.items():
         assert kind.name == name
         assert kind.remedy
-        assert kind.factors <= {*registry.FACTORS, registry.STAPLING}
+        assert {FACTORS[name].side for name in kind.factors} == {"server"}
+        assert kind.one_key.keys() <= kind.factors

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import psutil
 import pytest
 
-from tlslab.servers.throttle import Throttle
+from tlslab.servers.signer import Throttle
 
 
 @pytest.fixture

@@ -8,10 +8,18 @@ from xml.etree import ElementTree
 import pytest
 
 from tlslab.domain.errors import CannotRunError, UsageError
+from tlslab.domain.levels import Levels
 from tlslab.servers.base import Setting
 from tlslab.servers.jdk import Jdk
-from tlslab.servers.jvm import disabled_algorithms, group_name, native_options, tls_options
-from tlslab.servers.tomcat import Tomcat, find_tomcat, own_words
+from tlslab.servers.tomcat import (
+    Tomcat,
+    disabled_algorithms,
+    find_tomcat,
+    group_name,
+    native_options,
+    own_words,
+    tls_options,
+)
 
 SECURITY = """\
 # jdk.tls.disabledAlgorithms=nothing
@@ -42,9 +50,16 @@ def jdk(folder: Path, version: str) -> Path:
     return folder
 
 
-def setting(folder: Path, version: str = "25.0.1") -> Setting:
+def setting(folder: Path, version: str = "25.0.1", **levels: str) -> Setting:
     java = jdk(folder / "jdk", version)
-    return Setting(folder, ("ecdsa-p256", "rsa-2048"), ("X25519",), 100, (), jdk=str(java))
+    return Setting(
+        folder,
+        ("ecdsa-p256", "rsa-2048"),
+        ("X25519",),
+        100,
+        (),
+        levels=Levels.of(levels, jdk=str(java)),
+    )
 
 
 def connector(target: Tomcat, folder: Path) -> ElementTree.Element:
@@ -58,7 +73,7 @@ def connector(target: Tomcat, folder: Path) -> ElementTree.Element:
 def test_threads_certificates_and_protocols_are_in_its_configuration(
     home: Path, tmp_path: Path
 ) -> None:
-    asked = replace(setting(tmp_path), threads=37, http2=True, connector="openssl")
+    asked = replace(setting(tmp_path, workers="37", connector="openssl"), http2=True)
     found = connector(Tomcat(asked, str(home)), tmp_path)
     assert found.attrib["maxThreads"] == "37"
     assert [each.attrib["type"] for each in found.iter("Certificate")] == ["EC", "RSA"]
@@ -71,7 +86,7 @@ def test_threads_certificates_and_protocols_are_in_its_configuration(
 
 
 def test_a_server_has_one_thread_if_one_is_asked_for(home: Path, tmp_path: Path) -> None:
-    found = connector(Tomcat(replace(setting(tmp_path), threads=1), str(home)), tmp_path)
+    found = connector(Tomcat(setting(tmp_path, workers="1"), str(home)), tmp_path)
     assert found.attrib["maxThreads"] == "1"
 
 
@@ -97,7 +112,7 @@ def test_a_java_that_is_too_old_is_reported(home: Path, tmp_path: Path) -> None:
 
 
 def test_a_connector_that_its_java_lacks_is_reported(home: Path, tmp_path: Path) -> None:
-    asked = replace(setting(tmp_path, "17.0.2"), connector="openssl-ffm")
+    asked = setting(tmp_path, "17.0.2", connector="openssl-ffm")
     lacking = Tomcat(asked, str(home)).prepare()
     assert list(lacking) == [("connector", "openssl-ffm")]
     assert "openssl-ffm needs Java 22 or newer" in lacking["connector", "openssl-ffm"]
@@ -107,7 +122,7 @@ def test_an_unknown_connector_is_an_error_with_those_that_there_are(
     home: Path, tmp_path: Path
 ) -> None:
     with pytest.raises(UsageError, match="unknown connector 'apr'") as caught:
-        Tomcat(replace(setting(tmp_path), connector="apr"), str(home))
+        Tomcat(setting(tmp_path, connector="apr"), str(home))
     assert caught.value.remedy == "known: jsse, openssl, openssl-ffm"
 
 

@@ -15,7 +15,7 @@ from tlslab.domain.plan import Cell, Plan, PlannedTrial
 from tlslab.domain.run import Environment, TargetInfo
 from tlslab.domain.trial import Reason, Trial
 from tlslab.experiment import make_plan
-from tlslab.experiment.fault_trials import add_faults
+from tlslab.experiment.benchmark import add_faults
 from tlslab.lab.benchmark.benchmark_trial import LASTING, Bench, run_trial
 from tlslab.lab.benchmark.in_memory import WARMUP_S
 from tlslab.lab.benchmark.jmh import find_jar

@@ -12,7 +12,7 @@ from tlslab.domain.plan import Cell, Plan
 from tlslab.domain.run import Environment, by_cell
 from tlslab.experiment import make_cells
 from tlslab.experiment.capacity_planner import resumes_by
-from tlslab.experiment.obsolete import obsolete_cell
+from tlslab.experiment.cells import obsolete_cell
 from tlslab.lab.capacity.agenda import StepsAgenda, steps_left
 from tlslab.lab.conductor import interrupted
 from tlslab.lab.deployments import prepare

@@ -1,4 +1,4 @@
-"""One step of a capacity experiment: its specification, its run, its trial."""
+"""One step of a capacity experiment: its run and its trial."""
 
 import datetime
 import tempfile
@@ -12,13 +12,11 @@ from tlslab.domain.capacity import Stage, Step
 from tlslab.domain.errors import CannotRunError, EngineError
 from tlslab.domain.events import EngineReport, Pace
 from tlslab.domain.plan import Cell
-from tlslab.domain.profile import Profile
 from tlslab.domain.trial import PaceSample, Reason, RunKind, Trial, TrialRun, TrialStatus
 from tlslab.domain.validation import RateResult
-from tlslab.domain.workload import Workload
 from tlslab.lab.placement import Placement, usable
 from tlslab.lab.served_key import check_certificate
-from tlslab.lab.specs import Aim, preflight_spec
+from tlslab.lab.specs import step_spec
 from tlslab.lab.trial import (
     SERVER_DIED,
     Bench,
@@ -44,35 +42,6 @@ KINDS: dict[Stage, RunKind] = {
 NO_CAPTURE = "no_capture"
 
 LOOPBACK = "lo"
-
-
-def step_spec(aim: Aim, profile: Profile, workload: Workload, step: Step) -> dict[str, Any]:
-    """The engine's specification of a step, with the lean client, which makes most load."""
-    spec = preflight_spec(aim, profile, workload.http)
-    requests = step.requests_per_connection or workload.requests_per_connection
-    spec |= {
-        "connections": step.connections,
-        "cpus": list(aim.processors),
-        "warmup_ms": step.window.warmup_ms,
-        "stop": {"duration_ms": step.window.measure_ms},
-        "requests_per_connection": {"count": requests},
-    }
-    spec["http"] |= {"streams": workload.streams}
-    share = "reused" if profile.backend != "openssl" else "fresh"
-    spec["tls"] |= {"authenticate": "sampled", "key_share": share}
-    if step.resume_ratio is not None:
-        spec["tls"] |= {"resume": step.serves, "resume_ratio": step.resume_ratio}
-    elif workload.resume != "none":
-        spec["tls"] |= {"resume": workload.resume, "resume_ratio": workload.resume_ratio}
-    if step.rate is not None:
-        # The seed differs by repetition, so that no two runs have the same arrivals.
-        spec["load"] = {
-            "rate": {"constant": float(step.rate)},
-            "arrivals": step.arrivals,
-            "realtime": aim.realtime,
-            "seed": 1 + step.repetition,
-        }
-    return spec
 
 
 def run_step(

@@ -44,7 +44,9 @@ class Live:
     def switched(self, servers: Servers) -> Servers:
         """The deployments, each with a switch to its configuration."""
         prepared = {
-            deployment: replace(each, switch=partial(self.switch.to, str(deployment.configuration)))
+            deployment: replace(
+                each, switch=partial(self.switch.to, str(deployment.levels.get("configuration")))
+            )
             for deployment, each in servers.prepared.items()
         }
         self._aim = next(iter(prepared.values())).aim

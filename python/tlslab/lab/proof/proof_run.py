@@ -113,7 +113,7 @@ def _found(
     http = request.experiment.workload.http
     found = {}
     for deployment, prepared in servers.prepared.items():
-        name = str(deployment.configuration)
+        name = str(deployment.levels.get("configuration"))
         if prepared.error is not None:
             raise CannotRunError(f"the {name}: {prepared.error.message}", prepared.error.remedy)
         if prepared.bar:

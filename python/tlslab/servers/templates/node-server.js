@@ -60,7 +60,7 @@ function keepSessions(server) {
 }
 
 function staple(server) {
-  const response = fs.readFileSync(config.ocspResponses[0]);
+  const response = fs.readFileSync(config.certificates[0].ocsp_response);
   server.on("OCSPRequest", (certificate, issuer, done) => done(null, response));
 }
 
@@ -79,7 +79,7 @@ function serve(ready) {
   server.keepAliveTimeout = config.idleMs;
   if (config.http2) server.setTimeout(config.idleMs);
   if (config.sessions) keepSessions(server);
-  if (config.ocspResponses.length > 0) staple(server);
+  if (config.certificates[0]?.ocsp_response) staple(server);
   server.on("error", fail);
   server.on("tlsClientError", () => {});
   server.on("clientError", (error, socket) => socket.destroy());

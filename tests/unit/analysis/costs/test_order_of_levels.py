@@ -17,7 +17,7 @@ from tlslab.domain.estimates import SERVER_COST
 from tlslab.domain.experiment import Design, Experiment
 from tlslab.domain.finding import CellSummary
 from tlslab.experiment import load, with_levels
-from tlslab.experiment.cells import contradiction, make_cells, make_profile
+from tlslab.experiment.cells import contradiction, make_cells
 from tlslab.experiment.costs import identifying
 
 CALIBRATE = load("calibrate")
@@ -54,7 +54,7 @@ def test_an_identified_mix_has_its_cost_whatever_the_order(
 ) -> None:
     experiment = with_levels(CALIBRATE, levels)
     mix = experiment.as_planned(wanted)
-    assume(contradiction(make_profile(experiment, mix)) is None)
+    assume(contradiction(experiment, mix) is None)
     model = fitted(experiment)
     if model is not None and not model.unknown(mix):
         assert model.cost(mix).value == pytest.approx(true_cost(mix), rel=1e-6)

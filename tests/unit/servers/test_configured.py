@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tlslab.domain.errors import CannotRunError
-from tlslab.servers import ports
-from tlslab.servers.ports import free_port, listens, start_on_free_port
+from tlslab.servers import configured
+from tlslab.servers.configured import free_port, listens, start_on_free_port
 from tlslab.servers.process import ServerProcess
 
 SERVER = """
@@ -50,7 +50,7 @@ def test_a_taken_port_is_exchanged_and_three_are_given_up(
     with socket.create_server(("127.0.0.1", 0)) as other:
         taken = other.getsockname()[1]
         given = iter([taken, free_port(), taken, taken, taken])
-        monkeypatch.setattr(ports, "free_port", lambda address: next(given))
+        monkeypatch.setattr(configured, "free_port", lambda address: next(given))
         port, server = start_on_free_port("it", launcher(tmp_path, SERVER, "0"))
         assert port != taken
         server.stop()
