@@ -7,6 +7,7 @@ from tlslab.analysis.gate import Gate, Gated
 from tlslab.domain.estimates import estimate_name
 from tlslab.domain.stopping import LEAST_BLOCKS
 from tlslab.domain.wording import cell_label, counted, difference, ratio_figure
+from tlslab.words.numbers import NO_INTERVAL
 
 if TYPE_CHECKING:
     from tlslab.domain.finding import Comparison
@@ -31,7 +32,7 @@ def _without(found: "Comparison") -> str:
     """The reason that a ratio cannot be judged."""
     if not found.n or found.verdict == "not_comparable":
         return found.method
-    return f"fewer than {LEAST_BLOCKS} trials" if found.n < LEAST_BLOCKS else "no interval"
+    return f"fewer than {LEAST_BLOCKS} trials" if found.n < LEAST_BLOCKS else NO_INTERVAL
 
 
 def _where(found: "Comparison") -> str:

@@ -143,7 +143,7 @@ def _conclude(grading: Grading, wanted: tuple[str, ...]) -> int:
 
 def _by_everyone(grading: Grading) -> tuple[str, int]:
     from tlslab.advice.judge import fails_everyone
-    from tlslab.report.grade_words import forbid_words
+    from tlslab.words.grade import forbid_words
 
     failing = fails_everyone(grading)
     if failing:
@@ -153,7 +153,7 @@ def _by_everyone(grading: Grading) -> tuple[str, int]:
 
 def _by_policies(grading: Grading, wanted: tuple[str, ...]) -> tuple[str, int]:
     """The result by the policies that apply; a policy that does not apply is not a pass."""
-    from tlslab.report.grade_words import verdict_words
+    from tlslab.words.grade import verdict_words
 
     known = {source.name: source.title for source in grading.policies}
     said = [name for name in wanted if name in known]

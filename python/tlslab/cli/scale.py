@@ -52,7 +52,7 @@ def command(
     """
     from tlslab.lab.idle_memory import Request, scale
     from tlslab.lab.store import to_json
-    from tlslab.report.scale_tables import render_scale
+    from tlslab.report.terminal_results import render_scale
 
     backends = tuple(backend or BACKENDS)
     if unknown := set(backends) - set(BACKENDS):

@@ -38,7 +38,7 @@ def command(
     from tlslab.cli.progress import watch
     from tlslab.lab.selftest_run import BUDGET_S, QUICK_BUDGET_S, Request, selftest
     from tlslab.lab.store import to_json
-    from tlslab.report.selftest_words import render_selftest
+    from tlslab.report.terminal_results import render_selftest
 
     usual = QUICK_BUDGET_S if quick else BUDGET_S
     budget_s = usual if budget is None else as_seconds(budget, "--budget")

@@ -24,7 +24,7 @@ from tlslab.experiment.costs import COSTED, identifying
 from tlslab.lab.results import newest_calibration, read_contents
 from tlslab.lab.store import RunFolder, to_json
 from tlslab.report import resume_command
-from tlslab.report.sizing_words import render_sizing
+from tlslab.report.terminal_results import render_sizing
 from tlslab.words.costs import implausible_words
 
 _Levels = Mapping[str, str]

@@ -128,11 +128,11 @@ def joined(names: Sequence[str]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
 
 
-def few(names: Sequence[str], most: int = 4, first: int = 3) -> str:
-    """The names; of more than `most`, the first ones and the number of the others."""
+def few(names: Sequence[str], most: int = 4, first: int = 3, others: str = "other") -> str:
+    """The names; of more than `most`, the first ones and the number of the `others`."""
     if len(names) <= most:
         return joined(names)
-    return joined([*names[:first], counted(len(names) - first, "other")])
+    return joined([*names[:first], counted(len(names) - first, others)])
 
 
 def capital(text: str) -> str:

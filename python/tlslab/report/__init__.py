@@ -9,10 +9,10 @@ from tlslab.report.csv import render_csv
 from tlslab.report.facts import resume_command
 from tlslab.report.history import render_history_csv, render_history_markdown, render_history_text
 from tlslab.report.history_page import render_history_html
-from tlslab.report.history_words import reason as history_reason
 from tlslab.report.html import render_html
 from tlslab.report.markdown import render_markdown
 from tlslab.report.text import render_text, warning_lines
+from tlslab.words.history import reason as history_reason
 
 __all__ = [
     "history_reason",

@@ -9,8 +9,8 @@ from tlslab.domain.factors import FACTORS
 from tlslab.domain.finding import Summary
 from tlslab.domain.run import Environment
 from tlslab.domain.wording import cell_label
-from tlslab.report.host_words import host_words
-from tlslab.report.selftest_words import selftest_words
+from tlslab.words.places import host_words
+from tlslab.words.selftest import selftest_words
 
 
 def redo_command(summary: Summary) -> str:

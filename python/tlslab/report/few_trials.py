@@ -11,11 +11,12 @@ from tlslab.domain.estimate import Estimate
 from tlslab.domain.figure import DataTable, Figure, TableCell
 from tlslab.domain.finding import CellSummary, Comparison, Summary
 from tlslab.domain.stopping import LEAST_BLOCKS
+from tlslab.words.numbers import INTERVAL, NO_INTERVAL
 
 # The method of an estimate whose interval is not shown; replaces any other text.
-NOT_SHOWN = f"fewer than {LEAST_BLOCKS} trials: no interval"
+NOT_SHOWN = f"fewer than {LEAST_BLOCKS} trials: {NO_INTERVAL}"
 
-_IN_WORDS = re.compile(r" \(95 %: [^()]*\)")
+_IN_WORDS = re.compile(f" {INTERVAL.pattern}")
 
 
 def shown(summary: Summary) -> Summary:

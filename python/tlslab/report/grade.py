@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from rich.console import RenderableType
 
 from tlslab.domain.grading import Grade, Grading, successor_words
-from tlslab.report import grade_words as words
 from tlslab.report.document import Block, Line, Listing, Table, as_markdown, for_terminal
-from tlslab.report.grade_words import LEGEND, MARKS, TITLES
 from tlslab.report.numbers import Grid, Place, word
+from tlslab.words import grade as words
+from tlslab.words.grade import LEGEND, MARKS, TITLES
 
 _STYLES: dict[Grade, str] = {
     "recommended": "green",

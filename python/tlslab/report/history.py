@@ -7,10 +7,10 @@ from rich.console import RenderableType
 from tlslab.domain.estimates import estimate_name
 from tlslab.domain.history import CellHistory, Change, History
 from tlslab.domain.wording import counted
-from tlslab.report import history_words as words
 from tlslab.report.csv import Value, csv_text
 from tlslab.report.document import Block, Line, Listing, Table, as_markdown, for_terminal
 from tlslab.report.numbers import Grid, word
+from tlslab.words import history as words
 
 _STYLES = {"slower": "red", "faster": "green", "cannot_tell": "yellow"}
 

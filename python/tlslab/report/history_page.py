@@ -10,8 +10,8 @@ from itertools import accumulate
 from tlslab.domain.estimates import estimate_name
 from tlslab.domain.history import CellHistory, History
 from tlslab.domain.wording import difference, figure
-from tlslab.report import history_words as words
 from tlslab.report.html import asset, page_environment, policy
+from tlslab.words import history as words
 
 # The limit of runs in all charts of series without a change, and the size of a chart's frame in
 # runs. A run takes some hundred bytes, so that charts take 200 KB of the 400 KB of a page.

@@ -17,12 +17,13 @@ from tlslab.domain.finding import Summary
 from tlslab.domain.plain import plain
 from tlslab.domain.run import machine_words
 from tlslab.domain.wording import counted
-from tlslab.report.answer_words import enough_command
 from tlslab.report.few_trials import shown
 from tlslab.report.names import with_hover
 from tlslab.report.page.layout import ROWS, layout
 from tlslab.report.page.weight import THRIFTIEST
 from tlslab.report.table import tile_cell
+from tlslab.words.answer import enough_command
+from tlslab.words.numbers import INTERVAL
 
 # A larger page loads slowly and is not fit for mail.
 HEAVIEST = 400_000
@@ -35,7 +36,6 @@ _LIMIT = 4000
 
 _ID_LIMIT = 80
 
-_INTERVAL = re.compile(r"\(95 %: [^()]*\)")
 _NAME = re.compile(r"\b(P|RSA)-\d+")
 
 
@@ -166,7 +166,7 @@ def _named(text: str) -> Markup:
 
 def _softened(text: str) -> Markup:
     """A sentence with its intervals in a fainter style."""
-    return Markup(_INTERVAL.sub(r'<span class="ci">\g<0></span>', str(_named(text))))
+    return Markup(INTERVAL.sub(r'<span class="ci">\g<0></span>', str(_named(text))))
 
 
 def _sanitised(value: Any) -> Any:

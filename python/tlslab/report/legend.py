@@ -7,6 +7,8 @@ from tlslab.domain.finding import Summary
 from tlslab.domain.stopping import LEAST_BLOCKS
 from tlslab.domain.wording import RANGE
 from tlslab.report import view
+from tlslab.words.numbers import NO_INTERVAL
+from tlslab.words.sentence import varied_label
 
 # The fact of a summary that names the source of the server's processor time.
 SOURCE = "Server's processor time"
@@ -20,12 +22,12 @@ def legend(summary: Summary, sections: tuple[view.Section, ...], wide: bool) -> 
         yield "#: the ranks that the trials leave open: 1–3 may be first, second or third"
     if any(_without_interval(row) for row in rows):
         yield (
-            f"no interval: fewer than {LEAST_BLOCKS} trials have none; --blocks {LEAST_BLOCKS} "
+            f"{NO_INTERVAL}: fewer than {LEAST_BLOCKS} trials have none; --blocks {LEAST_BLOCKS} "
             "gives one"
         )
     ratios = [row.ratio for row in rows if row.ratio is not None]
     if ratios:
-        name = view.varied_label(baseline, baseline)
+        name = varied_label(baseline, baseline)
         below = "; below it its interval of 95 %" * any(each.interval for each in ratios)
         yield f"ratio: to {name}, the baseline, block by block{below}"
     yield from _undecided(rows)
@@ -63,4 +65,4 @@ def _undecided(rows: Sequence[view.Row]) -> Iterator[str]:
 
 def _without_interval(row: view.Row) -> bool:
     found = row.value(CONNECTIONS)
-    return found is not None and found.interval == "no interval"
+    return found is not None and found.interval == NO_INTERVAL

@@ -18,19 +18,19 @@ from tlslab.domain.estimates import (
 from tlslab.domain.finding import Summary
 from tlslab.domain.plain import plain
 from tlslab.domain.wording import counted
-from tlslab.report import cautions, view
-from tlslab.report.answer_words import (
+from tlslab.report import view
+from tlslab.report.dots import axis_line, dot_lines, has_dots, marks_words
+from tlslab.report.facts import facts, load_words, redo_command
+from tlslab.report.few_trials import shown
+from tlslab.report.numbers import Grid, Place, figure_grid, table_grid, word
+from tlslab.words import cautions
+from tlslab.words.answer import (
     answer_lines,
-    answering_figure,
     enough_command,
     enough_words,
     question,
     tile_words,
 )
-from tlslab.report.dots import axis_line, dot_lines, has_dots, marks_words
-from tlslab.report.facts import facts, load_words, redo_command
-from tlslab.report.few_trials import shown
-from tlslab.report.numbers import Grid, Place, figure_grid, table_grid, word
 
 _LIMIT = 2000
 
@@ -166,7 +166,7 @@ def _answered(summary: Summary, sections: tuple[view.Section, ...]) -> Iterator[
         yield from (escaped(load), "")
     if count := len(cautions.warnings(summary)):
         yield from (f"{count} warning{'' if count == 1 else 's'}: see Details.", "")
-    drawn = answering_figure(summary)
+    drawn = view.answering_figure(summary)
     if drawn is not None and has_dots(drawn):
         lines = [part for row in dot_lines(drawn, _WIDTH) for part in row.text.split("\n")]
         yield from (*_code([*lines, axis_line(drawn, _WIDTH)]), "", escaped(marks_words(drawn)))

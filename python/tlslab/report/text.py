@@ -26,18 +26,20 @@ from tlslab.domain.figure import Figure
 from tlslab.domain.finding import Summary
 from tlslab.domain.plain import plain
 from tlslab.domain.wording import counted, ratio_figure
-from tlslab.report import cautions, view
-from tlslab.report.answer_words import answer_lines, answering_figure, enough_words, question
+from tlslab.report import view
 from tlslab.report.brief import Brief, Part
 from tlslab.report.commands import Command
 from tlslab.report.dots import axis_line, dot_lines, has_dots, marks_words
 from tlslab.report.facts import load_words, redo_words
 from tlslab.report.few_trials import shown
-from tlslab.report.host_words import host_words
 from tlslab.report.legend import legend
 from tlslab.report.numbers import Grid, Place, number, word
-from tlslab.report.selftest_words import selftest_words
 from tlslab.report.terminal_tables import grid_part, made_parts, new_table
+from tlslab.words import cautions
+from tlslab.words.answer import answer_lines, enough_words, question
+from tlslab.words.places import host_words
+from tlslab.words.selftest import selftest_words
+from tlslab.words.sentence import varied_label
 
 _STYLES = {
     "valid": "",
@@ -155,7 +157,7 @@ def _answered(summary: Summary, more: Sequence[str]) -> list[RenderableType]:
         parts.append(Text(plain(load, _LIMIT), style="dim"))
     if count := len(cautions.warnings(summary)):
         parts.append(Text(f"{counted(count, 'warning')}: see Details", style="yellow"))
-    drawn = answering_figure(summary)
+    drawn = view.answering_figure(summary)
     if drawn is not None and has_dots(drawn):
         parts += [Text(), Brief([_dots_part(drawn)], PICTURE, more)]
     return parts
@@ -318,7 +320,7 @@ def _published(summary: Summary) -> Part | None:
     study, rows = view.published(summary)
     if study is None:
         return None
-    baseline = view.varied_label(summary.experiment.baseline, summary.experiment.baseline)
+    baseline = varied_label(summary.experiment.baseline, summary.experiment.baseline)
     title = f"Published ratios to {baseline} beside ours"
     lines = []
     for row in rows:

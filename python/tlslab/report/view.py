@@ -1,6 +1,6 @@
 """What page and terminal show, picked from a summary: sections, rows, findings, in their order."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from tlslab.domain.estimate import Estimate
@@ -14,6 +14,7 @@ from tlslab.domain.estimates import (
     SERVER_LIMIT,
 )
 from tlslab.domain.experiment import is_ranked
+from tlslab.domain.figure import Figure
 from tlslab.domain.finding import (
     CellSummary,
     Comparison,
@@ -31,19 +32,14 @@ from tlslab.domain.wording import (
     rank_words,
     ratio_figure,
     setting_of,
-    short_label,
 )
 from tlslab.report.few_trials import NOT_SHOWN
+from tlslab.words.answer import NOT_ENOUGH
+from tlslab.words.cautions import VERDICTS
+from tlslab.words.numbers import NO_INTERVAL
+from tlslab.words.sentence import varied_label
 
 LIMITS = {CLIENT_COST: CLIENT_LIMIT, SERVER_COST: SERVER_LIMIT}
-
-VERDICTS = {
-    "valid": "valid",
-    "at_least": "lower bound",
-    "invalid": "invalid",
-    "unsupported": "unsupported",
-    "failed": "failed",
-}
 
 # How the ids of the figures of a section begin.
 OF_SECTIONS = "setting-"
@@ -170,7 +166,7 @@ def _value(
     """A figure with its interval; one without width is not shown."""
     low, high = interval
     if low is None or high is None:
-        words = "" if method.startswith(NOT_SHOWN) else "no interval"
+        words = "" if method.startswith(NOT_SHOWN) else NO_INTERVAL
         return Value(write(centre), words, method)
     reported = range_words(write(low), write(high)) if low < high else ""
     return Value(write(centre), reported, method)
@@ -246,11 +242,6 @@ def undecided(comparison: Comparison) -> str:
     return "cannot tell" if comparison.verdict == "cannot_tell" else ""
 
 
-def varied_label(factors: Mapping[str, str], baseline: Mapping[str, str]) -> str:
-    """A cell's levels of the factors that are compared, suites by their short names."""
-    return short_label({name: factors[name] for name in baseline if name in factors})
-
-
 def find_comparison(summary: Summary, candidate: str, estimate: str) -> Comparison | None:
     """The comparison of a cell with its baseline by one estimate."""
     for comparison in summary.comparisons:
@@ -295,7 +286,7 @@ def headline(summary: Summary, shown: tuple[Section, ...]) -> str:
         if finding.code == "answer":
             return finding.text
     if summary.answer is not None and summary.answer.lacking is not None:
-        return f"Not enough to say. {summary.answer.lacking.why}"
+        return f"{NOT_ENOUGH} {summary.answer.lacking.why}"
     if shown:
         return "No cell could be ranked: the table and the warnings below say why."
     return reported[0].text if reported else "Nothing was found: the warnings below say why."
@@ -306,3 +297,9 @@ def general_findings(summary: Summary, shown: tuple[Section, ...]) -> tuple[Find
     within = {finding for section in shown for finding in section.findings}
     ranked = is_ranked(summary.experiment.kind)
     return tuple(f for f in summary.findings if f not in within and (f.cells or not ranked))
+
+
+def answering_figure(summary: Summary) -> Figure | None:
+    """The figure that shows the answer."""
+    wanted = "" if summary.answer is None else summary.answer.figure
+    return next((each for each in summary.figures if each.id == wanted), None)

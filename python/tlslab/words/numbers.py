@@ -1,5 +1,6 @@
 """Numbers in sentences, with their intervals. All rounding of text is here."""
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Literal
 
@@ -8,6 +9,11 @@ from tlslab.domain.wording import counted, figure, percent, ratio_figure
 
 # The form of a number by its unit; others have three significant digits.
 _FORMS: Mapping[str, Callable[[float], str]] = {"ratio": ratio_figure, "share": percent}
+
+NO_INTERVAL = "no interval"
+
+# An interval, as `interval` writes it.
+INTERVAL = re.compile(r"\(95 %: [^()]*\)")
 
 # What stands for an absent interval: nothing, `(no interval)`, or `(3 trials, no interval)`.
 Absent = Literal["", "no interval", "trials"]
@@ -35,7 +41,18 @@ def with_interval(
     if found.low is None or found.high is None:
         if absent is None:
             absent = "trials" if write is figure else "no interval"
-        why = f"{counted(found.n, 'trial')}, no interval" if absent == "trials" else absent
+        why = f"{counted(found.n, 'trial')}, {NO_INTERVAL}" if absent == "trials" else absent
         return f"{text} ({why})" if why else text
-    low, high = (write(end).removesuffix(" %") for end in (found.low, found.high))
-    return f"{text} (95 %: {low} to {high})"
+    return text + interval(found.low, found.high, lambda end: write(end).removesuffix(" %"))
+
+
+def interval(
+    low: float | None, high: float | None, form: Callable[[float], str] = figure, unit: str = ""
+) -> str:
+    """The interval after a number: ` (95 %: 3,390 to 3,440)`; empty without one.
+
+    `unit` follows the upper end.
+    """
+    if low is None or high is None:
+        return ""
+    return f" (95 %: {form(low)} to {form(high)}{unit})"

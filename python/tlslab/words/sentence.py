@@ -14,8 +14,12 @@ Sentences = Mapping[str, Sentence]
 
 def compared_name(summary: Summary, key: str) -> str:
     """A cell by the levels that are compared: `X25519`."""
-    levels = summary.cell(key).factors
-    return short_label({name: levels[name] for name in summary.experiment.baseline})
+    return varied_label(summary.cell(key).factors, summary.experiment.baseline)
+
+
+def varied_label(factors: Mapping[str, str], baseline: Mapping[str, str]) -> str:
+    """A cell's levels of the factors that are compared, suites by their short names."""
+    return short_label({name: factors[name] for name in baseline if name in factors})
 
 
 def estimated(summary: Summary, key: str, estimate: str) -> str:

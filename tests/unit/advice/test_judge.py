@@ -12,7 +12,7 @@ from tlslab.cli.grade import _conclude
 from tlslab.contract.probe import ProbeRecord
 from tlslab.domain.grading import Found, Grading
 from tlslab.lab.store import from_json, to_json
-from tlslab.report.grade_words import headline
+from tlslab.words.grade import headline
 
 TODAY = date(2026, 11, 24)
 

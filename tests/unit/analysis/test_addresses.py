@@ -7,7 +7,7 @@ import pytest
 from factories.run import World, made_run
 from factories.worded import summarise
 from tlslab.domain.run import RunContents
-from tlslab.report.cautions import warnings
+from tlslab.words.cautions import warnings
 
 
 def to(contents: RunContents, url: str, *addresses: str) -> RunContents:

@@ -14,10 +14,10 @@ from tlslab.domain.finding import Note, Summary
 from tlslab.experiment import load, with_levels
 from tlslab.report import render_text, terminal_tables
 from tlslab.report.brief import Brief, Part
-from tlslab.report.cautions import warnings
 from tlslab.report.numbers import Grid, Place
 from tlslab.report.text import CAUTIONS, DOTS, FIRST, HOSTS, PICTURE, SCREEN, SCREENS
 from tlslab.report.view import Value
+from tlslab.words.cautions import warnings
 
 pytestmark = pytest.mark.slow
 

@@ -15,7 +15,7 @@ from factories.offered import chain, listed, offered, silent
 from tlslab.advice.judge import judge
 from tlslab.domain.grading import Grading
 from tlslab.report.grade import grading_markdown, render_grading
-from tlslab.report.grade_words import forbid_words, headline, suite_name
+from tlslab.words.grade import forbid_words, headline, suite_name
 
 DAY = date(2026, 11, 24)
 

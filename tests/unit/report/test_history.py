@@ -21,8 +21,8 @@ from tlslab.report import (
     render_html,
 )
 from tlslab.report.history_page import HEIGHT, WIDTH, chart
-from tlslab.report.history_words import could_have_found, headline, quiet
 from tlslab.report.html import HEAVIEST
+from tlslab.words.history import could_have_found, headline, quiet
 
 
 @pytest.fixture(name="found", scope="module")

@@ -150,4 +150,4 @@ def test_a_hint_shared_by_most_cells_stands_once_on_the_row() -> None:
 
 def test_cells_without_a_result_come_right_after_the_warnings(quick_summary: Summary) -> None:
     found = layout(with_data(quick_summary))
-    assert [part.kind for part in found.details][:2] == ["warnings", "cells"]
+    assert [part.id for part in found.details][:2] == ["warnings", "cells"]

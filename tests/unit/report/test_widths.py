@@ -25,7 +25,7 @@ from tlslab.domain.names import SUITES
 from tlslab.domain.scale import BackendScale, Reading, Scale, Slope
 from tlslab.experiment import load, with_levels
 from tlslab.report import render_text
-from tlslab.report.scale_tables import render_scale
+from tlslab.report.terminal_results import render_scale
 from tlslab.report.validation import render_validation
 
 pytestmark = pytest.mark.slow

@@ -8,11 +8,12 @@ from tlslab.domain.figure import TextBlock
 from tlslab.domain.finding import Comparison, Finding, Summary
 from tlslab.domain.wording import counted, ratio_figure
 from tlslab.report import view
-from tlslab.report.cautions import Caution, left_out, warnings, without_result
 from tlslab.report.facts import facts
 from tlslab.report.names import short
 from tlslab.report.page.drawn import Drawn, DrawnFlame
 from tlslab.report.table import Cell, Column, Row, Table, exact
+from tlslab.words.cautions import Caution, left_out, warnings, without_result
+from tlslab.words.sentence import varied_label
 
 PartKind = Literal[
     "table", "figures", "text", "warnings", "findings", "groups", "method", "environment",
@@ -137,7 +138,7 @@ def published_part(summary: Summary) -> Part | None:
     study, rows = view.published(summary)
     if study is None:
         return None
-    baseline = short(view.varied_label(summary.experiment.baseline, summary.experiment.baseline))
+    baseline = short(varied_label(summary.experiment.baseline, summary.experiment.baseline))
     caption = (
         f"Connections per second as ratios to {baseline}. The study's client and server shared "
         "one host, so its ratios hold the work of both; the last column counts both sides' "

@@ -20,6 +20,7 @@ from tlslab.domain.run import RunContents
 from tlslab.domain.trial import Trial
 from tlslab.domain.validation import JUDGEMENT_WORDS
 from tlslab.studies.study import Additions, Figures, Study, source
+from tlslab.words.numbers import interval
 
 Row = tuple[TableCell, ...]
 
@@ -83,8 +84,7 @@ def _scaling(cells: Sequence[CapacityCell]) -> Iterator[Row]:
 
 
 def _ratio(value: float, low: float | None, high: float | None) -> str:
-    interval = "" if low is None or high is None else f" (95 %: {low:.2f} to {high:.2f})"
-    return f"{value:.2f}{interval}"
+    return f"{value:.2f}{interval(low, high, '{:.2f}'.format)}"
 
 
 def _climb(cells: Sequence[CapacityCell], study: Figures) -> Iterator[Row]:

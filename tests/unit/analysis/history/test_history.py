@@ -14,7 +14,7 @@ from tlslab.domain.errors import StoreError
 from tlslab.domain.estimate import Estimate
 from tlslab.domain.estimates import OPEN_REQUESTS, OPEN_SERVER_COST
 from tlslab.domain.history import CellHistory, Change, History
-from tlslab.report.history_words import headline, reason
+from tlslab.words.history import headline, reason
 
 RATE = "connections_per_s"
 COST = "server_cpu_us_per_connection"

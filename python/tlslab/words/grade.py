@@ -1,10 +1,11 @@
-"""A grading in words and lists, shared by terminal and Markdown."""
+"""A grading in sentences and lists."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tlslab.domain.grading import GRADES, Found, Grade, Grading, Outcome, Topic, as_of, objects
 from tlslab.domain.names import SUITES
+from tlslab.domain.wording import joined
 
 MARKS: dict[Grade, str] = {
     "recommended": "++",
@@ -76,9 +77,7 @@ def headline(grading: Grading) -> str:
 
 def forbid_words(titles: Sequence[str]) -> str:
     """`RFC 9325 forbids`, `RFC 9325 and RFC 10015 forbid`."""
-    if len(titles) == 1:
-        return f"{titles[0]} forbids"
-    return f"{', '.join(titles[:-1])} and {titles[-1]} forbid"
+    return f"{joined(titles)} forbid{'s' if len(titles) == 1 else ''}"
 
 
 def verdict_words(grading: Grading, policy: str) -> str:

@@ -3,7 +3,7 @@
 import pytest
 
 from tlslab.domain.finding import HostUse
-from tlslab.report.host_words import host_words, time_words
+from tlslab.words.places import host_words, time_words
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,16 @@
-"""The memory of a connection in words that its interval supports."""
+"""The memory of a connection in words that its interval supports; a plan with its parts."""
 
 import io
 
 import pytest
-from rich.console import Console
+from rich.console import Console, RenderableType
 
+from factories.costs import made_calibration
+from tlslab.analysis.costs.processors_needed import Bounds, size
+from tlslab.analysis.costs.summary import calibration
 from tlslab.domain.scale import BackendScale, Reading, Scale, Slope
-from tlslab.report.scale_tables import render_scale
+from tlslab.report.terminal_results import render_scale, render_sizing
+from tlslab.words.sizing import answer
 
 KIB = 1024
 
@@ -14,9 +18,12 @@ KIB = 1024
 def shown(*slopes: Slope, alive: int = 1000) -> str:
     readings = tuple(Reading(n, n * 9000, n * 31000, n * 12345) for n in (100, 1000))
     backend = BackendScale("rustls", 1000, alive, 1000 - alive, {}, readings, slopes)
-    console = Console(width=100, record=True, file=io.StringIO(), highlight=False)
-    scale = Scale("tlslab.scale/1", "reference", "tlslab-serve", (backend,))
-    console.print(render_scale(scale))
+    return printed(render_scale(Scale("tlslab.scale/1", "reference", "tlslab-serve", (backend,))))
+
+
+def printed(part: RenderableType) -> str:
+    console = Console(width=200, record=True, file=io.StringIO(), highlight=False)
+    console.print(part)
     return console.export_text()
 
 
@@ -47,3 +54,13 @@ def test_connections_that_were_lost_give_no_slope() -> None:
     assert "of 1,000 connections 999 were held, 1 lost, failed: none" in said
     assert "KiB per connection" not in said
     assert "KiB per connection" in shown(slope)
+
+
+def test_a_plan_has_its_answer_and_the_cost_of_every_part() -> None:
+    contents = made_calibration(noise=0.01)
+    found = calibration(contents)
+    assert found.model is not None
+    sizing = size(found.model, found.checks, found.model.centre, Bounds(0.8, None), rate=1000.0)
+    said = printed(render_sizing(sizing, contents.environment))
+    assert answer(sizing) in said
+    assert all(share.part in said for share in sizing.shares)

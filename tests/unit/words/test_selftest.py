@@ -12,7 +12,8 @@ from tlslab.domain.run import Environment
 from tlslab.domain.selftest import Tries
 from tlslab.lab.store import from_json, to_json
 from tlslab.report import render_html, render_text
-from tlslab.report.selftest_words import alarms_words, render_selftest, selftest_words
+from tlslab.report.terminal_results import render_selftest
+from tlslab.words.selftest import alarms_words, selftest_words
 
 QUOTED = (
     "tries of 5 blocks on this machine, 2026-03-14: by new connections/s a slowdown of 5 % was "

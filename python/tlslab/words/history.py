@@ -1,11 +1,12 @@
-"""A history in sentences, shared by terminal and page."""
+"""A history in sentences."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tlslab.domain.estimates import PER_SECOND, estimate_name, unit_shown
 from tlslab.domain.history import CellHistory, Change, History, missing
-from tlslab.domain.wording import counted, difference, figure, joined
+from tlslab.domain.wording import counted, difference, few, figure, joined
+from tlslab.words.numbers import NO_INTERVAL, interval
 
 # The headline names at most three changes; the others are below.
 _NAMED = 3
@@ -96,15 +97,9 @@ def _without(found: History) -> str:
     for each in missing(found.cells):
         by_run.setdefault(str(each.missing_in), []).append(each.label)
     return " ".join(
-        f"The newest run, {run}, has no usable value of {_some(labels)}."
+        f"The newest run, {run}, has no usable value of {few(labels, _NAMED, _NAMED, 'more cell')}."
         for run, labels in by_run.items()
     )
-
-
-def _some(labels: Sequence[str]) -> str:
-    """The first of these labels, and the number of the others."""
-    more = len(labels) - _NAMED
-    return joined([*labels[:_NAMED], *([f"{counted(more, 'more cell')}"] if more > 0 else [])])
 
 
 def _established(cell: CellChanges) -> list[tuple[CellHistory, Change]]:
@@ -160,9 +155,8 @@ def _short(cell: CellChanges) -> str:
 def size(change: Change) -> str:
     """The change in percent, with its interval: `-8.1 % (95 %: -10.2 to -6.0 %)`."""
     if change.low is None or change.high is None:
-        return f"{_signed(change.ratio)} % (no interval)"
-    low, high = _signed(change.low), _signed(change.high)
-    return f"{_signed(change.ratio)} % (95 %: {low} to {high} %)"
+        return f"{_signed(change.ratio)} % ({NO_INTERVAL})"
+    return f"{_signed(change.ratio)} %{interval(change.low, change.high, _signed, ' %')}"
 
 
 def _signed(ratio: float) -> str:

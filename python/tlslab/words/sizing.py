@@ -1,53 +1,31 @@
-"""The processors that a load needs, in words for a terminal."""
+"""The processors that a load needs, in sentences."""
 
-from collections.abc import Callable
-
-from rich.console import Group, RenderableType
-from rich.table import Table
-from rich.text import Text
-
-from tlslab.domain.plain import plain
 from tlslab.domain.run import Environment
 from tlslab.domain.sizing import Sizing
 from tlslab.domain.stopping import LEAST_BLOCKS
 from tlslab.domain.wording import cell_label, counted, difference, figure, joined, percent
+from tlslab.words.numbers import interval
 
 
-def render_sizing(sizing: Sizing, environment: Environment) -> RenderableType:
-    """The answer, the cost of a connection, and the assumptions."""
-    return Group(
-        Text(plain(_answer(sizing)), style="bold"),
-        *(Text(plain(line), style="yellow") for line in _caution(sizing)),
-        Text(),
-        Text(plain(_cost(sizing, environment))),
-        _shares(sizing),
-        Text(),
-        *(Text(plain(line)) for line in _grounds(sizing, environment)),
-    )
-
-
-def _answer(sizing: Sizing) -> str:
+def answer(sizing: Sizing) -> str:
+    """The processors for the rate, or the rate of the processors."""
     verb = "carries" if sizing.processors == 1 else "carry"
     mix = cell_label(sizing.mix)
     processors, rate = counted(sizing.processors, "processor"), figure(sizing.rate)
-    if sizing.asked == "processors":
-        ends = (sizing.processors_low, sizing.processors_high)
-        processors += _interval(sizing, *ends, write="{:,}".format)
-    else:
-        rate += _interval(sizing, sizing.rate_low, sizing.rate_high)
+    if sizing.asked != "processors":
+        rate = with_ends(sizing, sizing.rate, sizing.rate_low, sizing.rate_high)
+    elif sizing.blocks >= LEAST_BLOCKS:
+        processors += interval(sizing.processors_low, sizing.processors_high, "{:,}".format)
     return f"{processors} {verb} {rate} new connections/s: {mix}."
 
 
-def _interval(
-    sizing: Sizing, low: float | None, high: float | None, write: Callable[[float], str] = figure
-) -> str:
-    """` (95 %: 2 to 3)`; empty without an interval, or with too few blocks to support one."""
-    if low is None or high is None or sizing.blocks < LEAST_BLOCKS:
-        return ""
-    return f" (95 %: {write(low)} to {write(high)})"
+def with_ends(sizing: Sizing, value: float, low: float | None, high: float | None) -> str:
+    """A number, with its interval if there are enough blocks to support one."""
+    ends = interval(low, high) if sizing.blocks >= LEAST_BLOCKS else ""
+    return figure(value) + ends
 
 
-def _caution(sizing: Sizing) -> list[str]:
+def cautions(sizing: Sizing) -> list[str]:
     """The reservations about the answer."""
     lines = []
     if sizing.blocks < LEAST_BLOCKS:
@@ -74,22 +52,13 @@ def _caution(sizing: Sizing) -> list[str]:
     return lines
 
 
-def _cost(sizing: Sizing, environment: Environment) -> str:
-    cost = f"{figure(sizing.cost.value)}{_interval(sizing, sizing.cost.low, sizing.cost.high)}"
+def cost(sizing: Sizing, environment: Environment) -> str:
+    """The cost of a connection of the mix; the line before that of its parts."""
+    microseconds = with_ends(sizing, sizing.cost.value, sizing.cost.low, sizing.cost.high)
     return (
-        f"Such a connection costs {environment.target.name} {cost} microseconds of processor time:"
+        f"Such a connection costs {environment.target.name} {microseconds} microseconds of "
+        "processor time:"
     )
-
-
-def _shares(sizing: Sizing) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    table.add_column("part")
-    table.add_column("of it", justify="right")
-    table.add_column("server µs", justify="right")
-    for share in sizing.shares:
-        cost = f"{figure(share.cost_us)}{_interval(sizing, share.low_us, share.high_us)}"
-        table.add_row(plain(share.part), f"{share.count:g}", cost)
-    return table
 
 
 def _not_excluded(sizing: Sizing) -> str:
@@ -104,7 +73,7 @@ def _not_excluded(sizing: Sizing) -> str:
     )
 
 
-def _grounds(sizing: Sizing, environment: Environment) -> list[str]:
+def grounds(sizing: Sizing, environment: Environment) -> list[str]:
     """The deciding limit, the accuracy of the model, the assumptions."""
     allowed = f"a processor may be {percent(sizing.busy_at_most)} busy (--busy)"
     if sizing.limit == "busy":

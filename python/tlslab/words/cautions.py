@@ -5,7 +5,15 @@ from dataclasses import dataclass
 from tlslab.domain.experiment import is_ranked
 from tlslab.domain.finding import CellSummary, Summary
 from tlslab.domain.wording import cell_label
-from tlslab.report.view import VERDICTS
+
+# The verdicts of cells in words.
+VERDICTS = {
+    "valid": "valid",
+    "at_least": "lower bound",
+    "invalid": "invalid",
+    "unsupported": "unsupported",
+    "failed": "failed",
+}
 
 # The most cells that a warning names.
 _NAMED = 3

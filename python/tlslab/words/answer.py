@@ -1,12 +1,11 @@
-"""The answer in lines of text: for the terminal, and for Markdown."""
+"""The answer of a run in sentences."""
 
 import shlex
 from collections.abc import Iterator
 
 from tlslab.domain.estimates import shown
-from tlslab.domain.figure import Figure
 from tlslab.domain.finding import Answer, Lacking, Summary, Tile
-from tlslab.domain.wording import figure, range_words
+from tlslab.domain.wording import counted, figure, range_words
 
 NOT_ENOUGH = "Not enough to say."
 MORE = "Not enough to say more."
@@ -28,8 +27,7 @@ def enough_words(lacking: Lacking) -> str:
     """The words before the command that would suffice: `enough, in about 3 minutes: `."""
     if lacking.minutes is None:
         return "enough: "
-    whole = max(1, round(lacking.minutes))
-    return f"enough, in about {whole} minute{'' if whole == 1 else 's'}: "
+    return f"enough, in about {counted(max(1, round(lacking.minutes)), 'minute')}: "
 
 
 def enough_command(lacking: Lacking) -> str:
@@ -47,9 +45,3 @@ def tile_words(tile: Tile) -> str:
     if given.low is not None and given.high is not None:
         ends = f" ({range_words(figure(given.low), figure(given.high))})"
     return f"{tile.title}: {figure(given.value)}{unit}{ends}"
-
-
-def answering_figure(summary: Summary) -> Figure | None:
-    """The figure that shows the answer."""
-    wanted = "" if summary.answer is None else summary.answer.figure
-    return next((each for each in summary.figures if each.id == wanted), None)
