@@ -46,7 +46,7 @@ def joined(summary: Summary, contents: RunContents) -> Summary:
     for study in STUDIES:
         if study is own:
             summary = _with(summary, study, study.adds(contents, summary, study.figures()))
-        elif study.also(contents.experiment):
+        elif study.kind == contents.experiment.kind and study.also(contents.experiment):
             summary = _with(summary, study, study.adds(contents, summary, {}))
     return summary
 

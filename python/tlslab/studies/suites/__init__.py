@@ -28,9 +28,7 @@ from tlslab.words import worded
 
 
 def compares_suites(experiment: Experiment) -> bool:
-    """Whether an experiment of the kind `matrix` compares suites."""
-    if experiment.kind != MATRIX:
-        return False
+    """Whether an experiment compares suites."""
     return any(each.name == "suite" and len(each.levels) > 1 for each in experiment.factors)
 
 
