@@ -1,13 +1,89 @@
-"""The generators: the command of each for one full handshake and one request per connection."""
+"""The generators: how each makes one full handshake and one request per connection, and is read."""
 
+import json
+import re
 import shutil
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from bench import parsers
 from bench.server import GROUP, SUITE, Server
 from tlslab.domain.errors import CannotRunError
 from tlslab.lab.programs import require_program
+
+
+@dataclass(frozen=True)
+class Counted:
+    """Counts of connections; for generators that count requests only, a request is a connection."""
+
+    completed: int
+    failed: int
+    # Processor time of the workers alone, by the generator's own count; None if it has none.
+    own_cpu_us: float | None = None
+
+
+Parser = Callable[[str], Counted]
+
+
+def tlslab_load(output: str) -> Counted:
+    """The record of `tlslab-load --json`: the line that is a JSON object."""
+    line = next((line for line in output.splitlines() if line.startswith("{")), "{}")
+    record = json.loads(line)
+    if "outcomes" not in record:
+        raise ValueError(f"tlslab-load gave no record: {output.strip()[-400:]}")
+    outcomes = record["outcomes"]
+    bad = sum(outcomes["failed"].values()) + sum(outcomes["unexpected"].values())
+    own = record["cpu"]["user_us"] + record["cpu"]["system_us"]
+    return Counted(outcomes["completed"], bad, own)
+
+
+def tlslab_load_requests(output: str) -> Counted:
+    """The requests of the same record; failed connections count as failed requests."""
+    of_connections = tlslab_load(output)
+    line = next(line for line in output.splitlines() if line.startswith("{"))
+    return replace(of_connections, completed=json.loads(line)["requests"])
+
+
+def ab(output: str) -> Counted:
+    """ApacheBench's total; answers other than 2xx have a line only if there were any."""
+    completed = _number(r"^Complete requests:\s+(\d+)", output)
+    failed = _number(r"^Failed requests:\s+(\d+)", output)
+    return Counted(completed, failed + _number(r"^Non-2xx responses:\s+(\d+)", output, 0))
+
+
+def wrk(output: str) -> Counted:
+    """Wrk's total; errors have a separate line only if there were any."""
+    completed = _number(r"^\s*(\d+) requests in", output)
+    errors = re.search(
+        r"Socket errors: connect (\d+), read (\d+), write (\d+), timeout (\d+)", output
+    )
+    failed = sum(map(int, errors.groups())) if errors else 0
+    return Counted(completed, failed + _number(r"Non-2xx or 3xx responses: (\d+)", output, 0))
+
+
+def h2load(output: str) -> Counted:
+    """h2load's requests, each on its own connection."""
+    succeeded = _number(r"^requests: .* (\d+) succeeded", output)
+    return Counted(succeeded, _number(r"^requests: (\d+) total", output) - succeeded)
+
+
+def httperf(output: str) -> Counted:
+    """Httperf's replies with a 2xx status, and its errors."""
+    return Counted(_number(r"2xx=(\d+)", output), _number(r"^Errors: total (\d+)", output))
+
+
+def s_time(output: str) -> Counted:
+    """The connections of `openssl s_time -new`, which ends at the first failure."""
+    return Counted(_number(r"^(\d+) connections in \S+ real seconds", output), 0)
+
+
+def _number(pattern: str, text: str, default: int | None = None) -> int:
+    found = re.search(pattern, text, re.MULTILINE)
+    if found:
+        return int(found[1])
+    if default is None:
+        raise ValueError(f"no '{pattern}' in: {text.strip()[-400:]}")
+    return default
+
 
 CONNECTIONS = 50
 
@@ -21,11 +97,11 @@ class Generator:
 
     name: str
     command: Command
-    parse: parsers.Parser
+    parse: Parser
     rates: Sequence[int] = ()
     ours: bool = False
 
-    def answer(self, output: str, code: int) -> parsers.Counted:
+    def answer(self, output: str, code: int) -> Counted:
         """The counts of a finished run. Raises CannotRunError if they are implausible."""
         try:
             counted = self.parse(output)
@@ -97,11 +173,11 @@ def generators() -> list[Generator]:
         remedy = "run scripts/install-debian.sh bench"
         raise CannotRunError(f"not installed: {', '.join(missing)}", remedy)
     return [
-        Generator("tlslab-load --lean", _tlslab("--lean"), parsers.tlslab_load, ours=True),
-        Generator("tlslab-load", _tlslab(), parsers.tlslab_load, ours=True),
-        Generator("ab", _ab, parsers.ab),
-        Generator("wrk", _wrk, parsers.wrk),
-        Generator("h2load", _h2load, parsers.h2load, rates=(500, 1000, 1500, 2000)),
-        Generator("httperf", _httperf, parsers.httperf, rates=(600, 1000, 1400, 1800)),
-        Generator("openssl s_time", _s_time, parsers.s_time),
+        Generator("tlslab-load --lean", _tlslab("--lean"), tlslab_load, ours=True),
+        Generator("tlslab-load", _tlslab(), tlslab_load, ours=True),
+        Generator("ab", _ab, ab),
+        Generator("wrk", _wrk, wrk),
+        Generator("h2load", _h2load, h2load, rates=(500, 1000, 1500, 2000)),
+        Generator("httperf", _httperf, httperf, rates=(600, 1000, 1400, 1800)),
+        Generator("openssl s_time", _s_time, s_time),
     ]

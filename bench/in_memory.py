@@ -12,9 +12,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from bench.arms import interleaved
+from bench.blocks import interleaved, ratio
 from bench.child import PROCESSOR
-from bench.intervals import ratio
 from tlslab.domain.errors import CannotRunError, TlslabError
 from tlslab.lab.programs import require_program
 from tlslab.servers.base import pinned

@@ -16,15 +16,11 @@ from pathlib import Path
 from rich.box import SIMPLE
 from rich.table import Table
 
-from bench import parsers
+from bench.blocks import BLOCKS, SECONDS, SEED, Interval
 from bench.child import run
-from bench.generators import Command, Generator
-from bench.intervals import Interval
-from bench.keep import as_run, write
-from bench.results import Bar, Results, Sample
+from bench.generators import Command, Generator, h2load, tlslab_load_requests, wrk
+from bench.results import Bar, Results, Sample, as_run, console, write
 from bench.server import GROUP, SUITE, Page, Server, serving
-from bench.settings import BLOCKS, SECONDS, SEED
-from bench.tables import console
 from tlslab.domain.errors import CannotRunError, TlslabError
 from tlslab.lab.programs import require_program
 
@@ -53,19 +49,19 @@ def main() -> int:
 def contestants() -> list[Generator]:
     """All generators, ours first."""
 
-    def h2load(*flags: str) -> Command:
+    def over(*flags: str) -> Command:
         return lambda server, seconds, rate: [
             "h2load", *flags, "-t1", f"-c{CONNECTIONS}", "-D", f"{seconds:.0f}",
             "--groups", GROUP, "--tls13-ciphers", SUITE, server.url,
         ]  # fmt: skip
 
-    ours = parsers.tlslab_load_requests
+    ours = tlslab_load_requests
     return [
         Generator(OURS[OLD], _tlslab("1.1"), ours, ours=True),
         Generator(OURS[NEW], _tlslab("2"), ours, ours=True),
-        Generator("wrk", _wrk, parsers.wrk),
-        Generator("h2load --h1", h2load("--h1"), parsers.h2load),
-        Generator("h2load", h2load(), parsers.h2load),
+        Generator("wrk", _wrk, wrk),
+        Generator("h2load --h1", over("--h1"), h2load),
+        Generator("h2load", over(), h2load),
     ]
 
 

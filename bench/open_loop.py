@@ -29,10 +29,10 @@ from rich.box import SIMPLE
 from rich.table import Table
 from scipy import stats
 
+from bench.blocks import BLOCKS, SECONDS, SEED
 from bench.child import PATIENCE_S, PROCESSOR
+from bench.results import console
 from bench.server import GROUP, SUITE, Server, serving
-from bench.settings import BLOCKS, SECONDS, SEED
-from bench.tables import console
 from tlslab.domain.errors import CannotRunError, TlslabError
 from tlslab.lab.placement import may_run_in_real_time
 from tlslab.lab.programs import require_program

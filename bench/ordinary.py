@@ -11,9 +11,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from bench.arms import interleaved
-from bench.at_limit import AtLimit
-from bench.intervals import ratio
+from bench.blocks import interleaved, ratio
+from bench.engine import AtLimit
 from bench.server import serving
 from tlslab.domain.errors import CannotRunError, TlslabError
 from tlslab.lab.process_times import read_process, used

@@ -16,9 +16,8 @@ from rich.table import Table
 
 from bench.child import PROCESSOR
 from bench.generators import generators
-from bench.results import LEAN_NAME
+from bench.results import LEAN_NAME, console
 from bench.server import serving
-from bench.tables import console
 from tlslab.domain.errors import CannotRunError, TlslabError
 from tlslab.servers.base import pinned
 

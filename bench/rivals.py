@@ -12,13 +12,12 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from bench import floor, tables
+from bench import floor
+from bench.blocks import BLOCKS, SECONDS, SEED
 from bench.child import PROCESSOR, run
 from bench.generators import Generator, generators
-from bench.keep import keep
-from bench.results import Results, Sample
+from bench.results import Results, Sample, keep, show, show_verified
 from bench.server import Server, serving
-from bench.settings import BLOCKS, SECONDS, SEED
 from bench.verify import verify
 from tlslab.domain.errors import CannotRunError, TlslabError
 
@@ -39,7 +38,7 @@ def _bench() -> int:
         raise CannotRunError("the bench needs two processors, one for each side")
     contestants = generators()
     verified = verify(contestants)
-    if not tables.show_verified(verified):
+    if not show_verified(verified):
         raise CannotRunError("a generator did not make the handshakes that are to be compared")
     with (
         tempfile.TemporaryDirectory(prefix="tlslab-bench-") as folder,
@@ -47,7 +46,7 @@ def _bench() -> int:
     ):
         rates = {one.name: _best_rate(one, server) for one in contestants if one.rates}
         results = _blocks(contestants, rates, server)
-    met = tables.show(results)
+    met = show(results)
     setting = {"blocks": BLOCKS, "seconds": SECONDS, "seed": SEED, "rates": rates}
     print(f"results: {keep(results, verified, setting)}")
     return 0 if met else 1

@@ -1,12 +1,8 @@
-import json
-
 import pytest
 
 from bench.child import Busy, Run
 from bench.floor import NAMES, Floor
-from bench.intervals import share
-from bench.keep import as_json
-from bench.parsers import Counted
+from bench.generators import Counted
 from bench.results import FULL_NAME, LEAN_BAR, LEAN_NAME, Results, Sample
 
 BLOCKS = range(4)
@@ -32,10 +28,6 @@ def results(lean: float = 78, full: float = 140, ab: float = 460, floor: float =
             found.add(name, block, sample(cost * NOISE[block]))
         found.floors[block] = Floor(dict.fromkeys(NAMES, floor))
     return found
-
-
-def test_the_best_rival_is_the_one_that_needs_least() -> None:
-    assert results().best_rival == "ab"
 
 
 def test_noise_that_a_block_has_in_common_does_not_widen_a_ratio() -> None:
@@ -73,22 +65,6 @@ def test_the_server_must_be_busy_and_the_generator_must_not() -> None:
     for block in BLOCKS:
         found.add(LEAN_NAME, block, sample(78, server=0.90, generator=0.70))
     assert [bar.met for bar in found.bars()] == [True, True, True, False, False]
-
-
-def test_shares_stay_between_nothing_and_all() -> None:
-    found = share([0.99, 1.0, 0.60])
-    assert found.value == pytest.approx(0.863, abs=0.001)
-    assert (found.low >= 0, found.high) == (True, 1.0)
-    assert share([0.0, 0.0]).value == 0
-
-
-def test_what_is_kept_has_every_run_and_the_ratios_with_their_intervals() -> None:
-    kept = json.loads(json.dumps(as_json(results())))
-    assert set(kept["runs"]) == {LEAN_NAME, FULL_NAME, "ab", "wrk"}
-    assert set(kept["runs"]["ab"]) == {str(block) for block in BLOCKS}
-    assert kept["runs"]["ab"]["0"]["busy"]["generator_process"] == pytest.approx(0.46)
-    assert kept["over_lean"]["ab"]["value"] == pytest.approx(460 / 78)
-    assert kept["over_lean"]["ab"]["n"] == len(BLOCKS)
 
 
 def test_somebody_elses_work_on_the_generators_processor_is_noticed() -> None:

@@ -4,9 +4,8 @@ import time
 
 import pytest
 
-from bench.distribution import judge, show
-from bench.intervals import Interval
-from bench.simulated_hosts import Repeated, RepeatingHost, totals
+from bench.blocks import Interval
+from bench.distribution import Repeated, RepeatingHost, judge, totals
 from factories.run import made_run
 from tlslab.domain.totals import Totals
 from tlslab.lab.generators.joint_events import added_totals
@@ -32,15 +31,6 @@ def test_a_ratio_is_1_if_its_interval_is_narrow_and_there(
     low: float, high: float, judgement: str
 ) -> None:
     assert judge(Interval((low * high) ** 0.5, low, high, 10)) == judgement
-
-
-def test_one_run_of_each_kind_proves_nothing() -> None:
-    assert judge(Interval(1.0, 1.0, 1.0, 1)) == "CANNOT TELL"
-
-
-def test_only_met_bars_are_a_success() -> None:
-    assert show([("a", "met"), ("b", "met")])
-    assert not show([("a", "met"), ("b", "CANNOT TELL")])
 
 
 @pytest.mark.parametrize("portion", [0.0, 0.3, 1.0])

@@ -1,13 +1,9 @@
 """Instructions under callgrind: the values that are read from its file, and the report on them."""
 
-import json
-from pathlib import Path
-
 import pytest
 
 from bench import in_memory, instructions
-from bench.callgrind import inclusive
-from bench.instructions import Found
+from bench.instructions import Found, inclusive
 
 CODE = "x86_64-1 rustc-1"
 
@@ -58,29 +54,6 @@ def test_unknown_code_is_reported_loudly(capsys: pytest.CaptureFixture[str]) -> 
     said = capsys.readouterr().out
     assert "NOTHING WAS COMPARED" in said
     assert "no stored count for this machine's code, x86_64-2 rustc-1" in said
-
-
-def test_storing_keeps_what_is_stored_for_other_code(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    file = tmp_path / "instructions.json"
-    monkeypatch.setattr(instructions, "STORED", file)
-    instructions.store(found(1000.04))
-    instructions.store(found(2000, "x86_64-2 rustc-1"))
-    assert instructions.stored() == {
-        CODE: {"rustls full": {"client": 1000.0}},
-        "x86_64-2 rustc-1": {"rustls full": {"client": 2000.0}},
-    }
-    assert json.loads(file.read_text("utf-8"))["tolerance"] == instructions.TOLERANCE
-
-
-def test_wrong_usage_is_reported() -> None:
-    assert instructions.main(["--quik"]) == 2
-
-
-def test_a_contestant_in_memory_reports_its_cost() -> None:
-    assert in_memory.cpu_us("direct", '{"count": 10, "cpu_us": 200.5}') == 200.5
-    assert in_memory.cpu_us("engine", '{"handshakes": {"cpu_us": 210.0}}') == 210.0
 
 
 @pytest.mark.parametrize(("engine", "met"), [(1.03, True), (1.08, False)])

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from bench.child import Busy, Run
+from bench.generators import Counted, tlslab_load_requests
 from bench.keep_alive import NEW, OLD, OURS, RIVALS, bars, best
-from bench.parsers import Counted, tlslab_load_requests
 from bench.results import Results, Sample
 
 NOISE = (1.00, 1.02, 0.99, 1.01)

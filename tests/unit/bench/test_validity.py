@@ -1,15 +1,13 @@
 """A quick form of the simulation behind docs/validity.md, the requirements, and the page."""
 
-import re
 from dataclasses import replace
 from itertools import cycle
-from pathlib import Path
 
 import pytest
 
 from bench import gate
 from bench.gate import CANNOT_TELL, PASSED, SHARES, STOPPED, Ends, gated, how_it_ended
-from bench.provenance import ROOT, Made, commit
+from bench.provenance import Made
 from bench.simulated import FIXED, PLANS, SEQUENTIAL, Plan, simulate
 from bench.validity import CELLS, FIRST, equal_cells, planted
 from bench.validity_file import (
@@ -42,10 +40,6 @@ def test_equal_cells_are_seldom_called_different_and_a_slower_one_often() -> Non
         assert sum(each.table for each in found) <= 8
         slower = [simulate(plan, 2, 0.01, n, 0.05) for n in range(RUNS)]
         assert sum(each.slower for each in slower) >= 54
-
-
-def test_the_same_seed_makes_the_same_run() -> None:
-    assert simulate(SEQUENTIAL, 4, 0.02, 7) == simulate(SEQUENTIAL, 4, 0.02, 7)
 
 
 def test_simulated_requirements_that_are_not_met_are_named() -> None:
@@ -117,12 +111,6 @@ def test_only_a_whole_interval_shows_that_a_requirement_is_met() -> None:
     assert (uncertain.runs, uncertain.verdict) == (60, "not refuted")
 
 
-def test_the_page_names_the_days_without_longer_runs() -> None:
-    leaves_out = "The rows on slowdowns leave out 2026-11-25"
-    assert leaves_out in page(Contents(real=(day(),)))
-    assert leaves_out not in page(Contents(real=(day(Longer(RATE, 20, BUDGET_S, 20, 1, 18)),)))
-
-
 GATED = Gated("2026-11-25", "A", 2, "6", "command", "1%", COST, 30, 0.05, 90.0, 18, 0, 2)
 
 
@@ -158,31 +146,6 @@ def test_runs_of_the_gate_are_counted_by_share_while_they_fit(
     assert (equal.planted, slower.planted) == SHARES
     assert (equal.passed, equal.stopped, slower.stopped, slower.passed) == (made, 0, made, 0)
     assert (equal.blocks, equal.commit, equal.command) == (30, BY.commit, BY.command)
-
-
-def test_what_the_gate_had_counted_is_kept_when_a_run_fails(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    made = iter([PASSED, STOPPED, CANNOT_TELL])
-
-    def once(folder: Path, share: float, blocks: int) -> str:
-        try:
-            return next(made)
-        except StopIteration:
-            raise CannotRunError("no server") from None
-
-    monkeypatch.setattr(gate, "once", once)
-    ends = Ends()
-    with pytest.raises(CannotRunError, match="no server"):
-        gated(ends, 20, 1e9, 30)
-    equal, slower = ends.rows(30, BY)
-    assert (equal.runs, equal.cannot_tell, slower.runs) == (2, 1, 1)
-
-
-def test_a_result_names_the_commit_of_its_code() -> None:
-    if not (ROOT / ".git").exists():
-        pytest.skip("not a git checkout")
-    assert re.fullmatch(r"[0-9a-f]{10,}\+?", commit())
 
 
 @pytest.mark.simulation

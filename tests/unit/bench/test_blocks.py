@@ -4,8 +4,7 @@ import random
 
 import pytest
 
-from bench.arms import Answer, equal, interleaved, no_more, show
-from bench.intervals import Interval, ratio
+from bench.blocks import Answer, Interval, equal, interleaved, no_more, ratio
 
 WIDE = Interval(1.0, 0.9, 1.1, 10)
 
@@ -49,18 +48,8 @@ def test_one_may_cost_less_and_not_more() -> None:
     assert no_more(WIDE, 0.05) is Answer.INCONCLUSIVE
 
 
-def test_one_block_decides_nothing() -> None:
-    assert equal(ratio({0: 2.0}, {0: 2.0}), 0.03) is Answer.INCONCLUSIVE
-
-
 def test_noise_that_hides_a_difference_is_no_equality() -> None:
     noise = random.Random(4)
     base = {block: 100 * noise.lognormvariate(0, 0.15) for block in range(10)}
     dear = {block: 108 * noise.lognormvariate(0, 0.15) for block in range(10)}
     assert equal(ratio(dear, base), 0.03) is Answer.INCONCLUSIVE
-
-
-def test_what_cannot_be_decided_is_a_bar_missed(capsys: pytest.CaptureFixture[str]) -> None:
-    assert not show("a over b", WIDE, "equal", equal(WIDE, 0.03))
-    assert "INCONCLUSIVE" in capsys.readouterr().out
-    assert show("a over b", Interval(1, 0.99, 1.01, 9), "equal", Answer.YES)

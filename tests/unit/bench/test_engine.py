@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.at_limit import AtLimit
+from bench.engine import AtLimit
 from bench.server import Server
 from tlslab.domain.errors import CannotRunError
 
