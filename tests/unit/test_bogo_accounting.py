@@ -40,7 +40,7 @@ def test_nothing_is_wrong_when_every_case_is_accounted_for() -> None:
         (client([]), "there are no cases"),
     ],
 )
-def test_what_is_wrong_is_reported(wrong: Client, words: str) -> None:
+def test_a_wrong_account_is_reported(wrong: Client, words: str) -> None:
     assert any(words in problem for problem in problems_of_all([wrong], COMMON))
 
 

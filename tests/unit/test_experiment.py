@@ -237,7 +237,7 @@ def test_resumption_is_read_back_as_it_was_written(resume: str, ratio: float) ->
 
 
 @given(experiments)
-def test_what_is_written_is_read_back_as_it_was(experiment: Experiment) -> None:
+def test_any_experiment_is_read_back_as_written(experiment: Experiment) -> None:
     assert loads(dumps(experiment), "f") == experiment
 
 

@@ -83,7 +83,7 @@ def test_security_as_the_aim_names_what_it_is_paid_with() -> None:
     assert "ECDHE-RSA-AES128-GCM-SHA256 is better; ECDHE-RSA-AES256-GCM-SHA384 has 0.80" in words
 
 
-def test_what_cannot_be_set_apart_is_decided_by_security() -> None:
+def test_security_decides_among_equals() -> None:
     found = recommended(cells({FAST: 1000.0, SAFE: 999.0}))
     assert found.names == (SAFE, FAST)
     assert "is the safest of them" in reason(found)
@@ -124,7 +124,7 @@ def test_nothing_is_recommended_of_what_every_policy_refuses() -> None:
     assert decide(whole, "throughput", weigh(found, whole.security, ())) is None
 
 
-def test_what_the_server_was_not_seen_to_do_is_no_candidate() -> None:
+def test_an_unsupported_cell_is_no_candidate() -> None:
     found = cells({FAST: 1.0}) + cells({SAFE: 1.0}, verdict="unsupported")
     assert [each.name for each in field(found).lacking] == [SAFE]
     assert "was not seen to do it" in said(recommended(found))
@@ -312,7 +312,7 @@ STATIC_RSA = [s.name for s in SUITES if s.name.startswith("TLS_RSA_WITH_")]
 EPHEMERAL_DH = [s.name for s in SUITES if s.name.startswith("TLS_DHE_RSA_")]
 
 
-def test_what_is_left_out_is_grouped_by_its_gravest_objection() -> None:
+def test_suites_left_out_are_grouped_by_their_gravest_objection() -> None:
     assert min(len(STATIC_RSA), len(EPHEMERAL_DH)) > 4
     found = recommended(cells(dict.fromkeys((*STATIC_RSA, *EPHEMERAL_DH, FAST, SAFE), 1000.0)))
     lines = [line for line in said(found).splitlines() if line.startswith("left out")]

@@ -53,7 +53,7 @@ def test_suites_stand_in_their_order(server: str, line: str) -> None:
     assert f"\n{line}\n" in "\n" + text(server, offer("suite"))
 
 
-def test_what_was_not_measured_is_what_no_policy_objects_to_the_safest_first() -> None:
+def test_unmeasured_factors_are_offered_as_policies_allow_the_safest_first() -> None:
     found = offer("group")
     assert [suite.name for suite in found.suites12] == list(unmeasured_suites("1.2", policies()))
     assert all(grade_suite(suite.name, "2").passes for suite in (*found.suites12, *found.suites13))

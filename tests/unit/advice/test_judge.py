@@ -131,13 +131,13 @@ def test_every_judgement_has_its_place() -> None:
         ({"resumption": {"psk_ke": True}}, "PSK without a key exchange"),
     ],
 )
-def test_what_a_server_lacks_or_allows_is_found(more: dict[str, Any], trait: str) -> None:
+def test_each_trait_is_graded(more: dict[str, Any], trait: str) -> None:
     assert trait in traits(**more)
     assert trait not in traits()
     assert grades(graded(**more), trait)
 
 
-def test_what_was_not_probed_is_not_said() -> None:
+def test_an_unprobed_protection_is_no_trait() -> None:
     more: dict[str, Any] = dict.fromkeys(
         ("compression", "renegotiation", "protections", "resumption")
     )

@@ -128,7 +128,7 @@ def test_clients_that_only_forbidden_things_let_in_are_not_missed() -> None:
     assert verdict(with_old) == "no_difference"
 
 
-def test_what_every_server_must_not_offer_overrules_a_gain() -> None:
+def test_an_offer_that_a_policy_forbids_overrules_a_gain() -> None:
     old = offered(spoken=("1.3", "1.2", "1.0"))
     found = proved(summary(GOOD, old, new=(5000.0, 500.0)))
     assert verdict(found) == "do_not"
@@ -138,7 +138,7 @@ def test_what_every_server_must_not_offer_overrules_a_gain() -> None:
     assert found.answer.sentences[0].startswith("Do not deploy the candidate: it has")
 
 
-def test_what_else_is_forbidden_than_before_is_objected_to() -> None:
+def test_an_offer_that_is_newly_forbidden_is_objected_to() -> None:
     """Both offer a forbidden setting, TLS 1.0; the candidate offers a further one."""
     first = offered(spoken=("1.3", "1.2", "1.0"))
     second = offered(spoken=("1.3", "1.2", "1.1", "1.0"))
@@ -226,7 +226,7 @@ def test_a_loss_speaks_against_a_candidate_whatever_is_not_known() -> None:
     assert found.answer.sentences[1].startswith("The offer of the candidate is not wholly known")
 
 
-def test_what_had_no_answer_on_both_sides_makes_no_difference() -> None:
+def test_the_same_silence_of_both_servers_makes_no_difference() -> None:
     one = offered(unanswered=[silent("versions", "SSL 2.0")])
     found = proved(summary(one, one, new=(5000.0, 500.0)))
     assert verdict(found) == "deploy"

@@ -71,7 +71,7 @@ def test_one_objection_among_other_opinions_counts() -> None:
     assert "Mozilla" in graded.against
 
 
-def test_what_no_policy_knows_is_not_recommended() -> None:
+def test_a_group_that_no_policy_knows_is_not_recommended() -> None:
     graded = grade_group("ffdhe4096")
     assert graded.grade is None
     assert not graded.passes

@@ -138,7 +138,7 @@ def test_all_with_tls_1_2_connect_to_a_server_with_both_keys(name: str) -> None:
     assert outcome(name, **more).connects
 
 
-def test_what_the_probe_does_not_know_is_not_held_against_a_client() -> None:
+def test_a_client_connects_where_the_probe_knows_nothing() -> None:
     more: dict[str, Any] = {"groups": [], "certificates": [], "signature_schemes": []}
     found = outcome("Chrome 101", **more, alpn=None)
     assert found.connects

@@ -40,7 +40,7 @@ def test_beside_what_differs_the_rest_is_bounded() -> None:
     )
 
 
-def test_what_is_open_is_not_called_alike() -> None:
+def test_open_ratios_are_not_counted_as_equal() -> None:
     assert answered(SLOWER, NEAR, OPEN).sentences == (
         f"1 of 8 ratios differs: {NAMED}.",
         "No difference is established in 3 other ratios (by 4 % at most); of 4 other ratios "
@@ -51,7 +51,7 @@ def test_what_is_open_is_not_called_alike() -> None:
     assert second.endswith("; of 1 other ratio nothing is known.")
 
 
-def test_what_cannot_be_judged_is_not_called_alike() -> None:
+def test_ratios_that_cannot_be_judged_are_not_counted_as_equal() -> None:
     bound = [found(RATE, 0.9, 1.1, "not_comparable")]
     first, second = answered(SLOWER, NEAR, bound, missing=1).sentences
     assert first == f"1 of 4 ratios differs: {NAMED}."

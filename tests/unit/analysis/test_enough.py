@@ -109,7 +109,7 @@ def test_a_capacity_run_of_two_or_three_repetitions_has_no_sentence() -> None:
     assert {*maximum.series[0].low} == {None}
 
 
-def test_what_would_be_enough_need_not_be_watched() -> None:
+def test_the_command_of_an_answer_has_no_option_for_watching() -> None:
     contents = made_capacity_run()
     watched = ("--metrics", "127.0.0.1:9464", "--live=127.0.0.1:0", "--out", "r")
     command = ("tlslab", "run", "capacity", *watched, "--target", "nginx")

@@ -45,7 +45,7 @@ def test_a_slowdown_below_the_limit_passes_though_it_is_established() -> None:
     assert (found.verdict, found.ratios[0].low > 1) == ("passed", True)
 
 
-def test_what_reaches_over_the_limit_stays_open_and_says_what_is_found() -> None:
+def test_a_ratio_whose_interval_has_the_limit_is_undecided_with_the_findable_slowdown() -> None:
     found = gate([comparison(0.99, 0.06), comparison(1.0, 0.001, cell="B")], 0.03)
     assert found.verdict == "cannot_tell"
     # The quantiles of 1 - 0.05 / 2 (two ratios) and of 0.9.
@@ -56,7 +56,7 @@ def test_what_reaches_over_the_limit_stays_open_and_says_what_is_found() -> None
 
 @pytest.mark.simulation
 @pytest.mark.parametrize("cells", [1, 10])
-def test_what_is_said_to_be_found_is_found_nine_times_of_ten(cells: int) -> None:
+def test_the_findable_slowdown_is_found_nine_times_of_ten(cells: int) -> None:
     """Among ten ratios 84 %, because the error's degrees of freedom are estimated, too. By the
     bound alone, 50 %.
     """
@@ -181,7 +181,7 @@ def test_few_blocks_of_many_ratios_establish_a_clear_slowdown(blocks: int, ratio
 
 @pytest.mark.simulation
 @pytest.mark.parametrize("freedom", [3, 30])
-def test_what_blocks_are_said_to_find_is_found_nine_times_of_ten(freedom: int) -> None:
+def test_the_findable_slowdown_of_blocks_is_found_nine_times_of_ten(freedom: int) -> None:
     rng = np.random.default_rng(6)
 
     def logs(slower: float) -> np.ndarray:

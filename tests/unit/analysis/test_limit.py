@@ -48,7 +48,9 @@ def test_the_limit_is_the_sum_of_the_parts(contents: RunContents) -> None:
     assert server_limit_us(full, made_primitives()) == pytest.approx(40 + 31 + 20 + SESSION_US)
 
 
-def test_what_a_lean_client_saves_is_not_in_its_limit(contents: RunContents) -> None:
+def test_the_limit_of_a_lean_client_leaves_out_the_work_that_it_saves(
+    contents: RunContents,
+) -> None:
     lean = record_of(contents, "capacity")
     lean = replace(lean, spec={**lean.spec, "tls": {"key_share": "reused"}})
     share = lean.authenticated / lean.outcomes.completed

@@ -43,7 +43,7 @@ def open_cells(found: list[Measured], answer: Answer = "best") -> frozenset[str]
     return open_pairs(found, BASELINE, replace(RULE, answer=answer)).cells
 
 
-def test_what_is_far_apart_is_settled_and_what_is_near_goes_on() -> None:
+def test_distant_cells_are_settled_and_near_ones_are_open() -> None:
     found = cells({"A": 1000, "B": 1005, "C": 300}, noise=0.02, blocks=6)
     assert open_cells(found) == {"A", "B"}
 
@@ -60,7 +60,7 @@ def test_the_order_of_beaten_cells_is_pursued_only_for_a_ranking() -> None:
     assert open_cells(found, "ranking") == {"B", "C"}
 
 
-def test_what_may_not_be_ranked_is_not_waited_for() -> None:
+def test_an_invalid_cell_is_not_open() -> None:
     found = cells({"A": 1000, "B": 1005}, noise=0.02, blocks=6)
     invalid = replace(found[1], summary=replace(found[1].summary, verdict="invalid"))
     assert open_cells([found[0], invalid]) == frozenset()

@@ -124,7 +124,7 @@ def test_of_equal_runs_nothing_differs() -> None:
     assert answer.sentences[0].startswith("No difference is established: new is within ")
 
 
-def test_what_is_the_same_is_said_once() -> None:
+def test_an_overlay_has_no_row_for_a_rate_that_repeats_another() -> None:
     found = overlay(groups("old"), groups("new", 2))
     ratios = next(table for table in found.tables if table.id == "ratios")
     measures = [str(row[1]) for row in ratios.rows]
@@ -284,7 +284,9 @@ def test_a_rate_that_is_no_more_than_a_bound_keeps_the_gate_open(base: Summary, 
 
 
 @pytest.mark.parametrize("change", [FAILED, {"lower_bounds": (RATE,)}])
-def test_what_cannot_be_judged_is_not_passed_over(base: Summary, change: dict[str, Any]) -> None:
+def test_an_overlay_counts_ratios_that_cannot_be_judged(
+    base: Summary, change: dict[str, Any]
+) -> None:
     dead = with_dead(base, change)
     answer = overlay(Side("A", base), Side("B", dead)).answer
     assert answer is not None
@@ -303,7 +305,7 @@ def test_what_cannot_be_judged_is_not_passed_over(base: Summary, change: dict[st
     assert same.sentences[0].startswith("No difference is established: B is within ")
 
 
-def test_what_cannot_be_judged_stands_beside_what_differs(base: Summary) -> None:
+def test_ratios_that_cannot_be_judged_stand_beside_those_that_differ(base: Summary) -> None:
     slower = World(noise=0.005, server_us={**SERVER_US, "X25519": SERVER_US["X25519"] * 1.3})
     few = {"tls": ("1.3",), "key": ("ecdsa-p256",), "group": ("X25519", DEAD)}
     experiment = replace(with_levels(load("groups"), few), stopping=None, blocks=5)
@@ -368,7 +370,7 @@ def test_maxima_that_are_known_differ() -> None:
 @pytest.mark.parametrize(
     ("missing", "which"), [(0, "Every ratio"), (1, "Every ratio that can be judged")]
 )
-def test_what_differs_everywhere_is_what_can_be_judged(missing: int, which: str) -> None:
+def test_only_ratios_that_can_be_judged_differ_everywhere(missing: int, which: str) -> None:
     found = Comparison("", "", RATE, 0.8, 0.78, 0.82, 5, "", "slower", may_differ=0.28)
     first, *rest = opening(("A", "B"), [("", found)], "", (), missing).sentences
     assert first.startswith(f"{which} differs: new connections/s: 0.80 times")

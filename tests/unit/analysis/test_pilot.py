@@ -60,7 +60,7 @@ def test_a_large_difference_is_forecast_to_be_settled_first() -> None:
     assert blocks == sorted(blocks)
 
 
-def test_what_the_plan_does_not_settle_is_said() -> None:
+def test_a_forecast_says_whether_the_planned_blocks_settle_the_run() -> None:
     found = pilot(apart(0.01), known(0.2)).forecast(2, 15)
     assert (found.blocks, found.settles) == (15, False)
     assert pilot(apart(0.2), known(NOISE)).forecast(2, 15).settles

@@ -87,7 +87,7 @@ def test_only_blocks_that_all_cells_have_count() -> None:
     assert weigh(cells, {"a": 0, "b": 1}, [COST]).blocks == 5
 
 
-def test_what_was_not_measured_is_last() -> None:
+def test_unmeasured_cells_are_last_in_the_order() -> None:
     cells = [cell("a", {COST: noisy(300)}), cell("b", {COST: noisy(200)})]
     cells.append(cell("bad", {}, verdict="invalid"))
     found = weigh(cells, {"bad": 0, "a": 1, "b": 2}, [COST])

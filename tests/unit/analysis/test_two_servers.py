@@ -52,7 +52,7 @@ def ratio(summary: Summary, name: str) -> Comparison:
     return only
 
 
-def test_what_slows_both_servers_of_a_block_is_not_in_their_ratio() -> None:
+def test_an_effect_of_the_block_on_both_servers_is_not_in_their_ratio() -> None:
     contents = made()
     compared = found(contents)
     for name, least, most in ((RATE, 0.92, 0.98), (COST, 1.02, 1.08)):

@@ -83,7 +83,7 @@ def test_accounting_must_balance_exactly() -> None:
     assert (cell.verdict, codes(cell), cell.trials) == ("invalid", ["accounting"], 0)
 
 
-def test_what_failed_is_reported_with_its_reason() -> None:
+def test_a_note_on_failures_has_their_reasons() -> None:
     def change(outcomes: Outcomes) -> Outcomes:
         failed = {"tls_protocol": 100, "reset": 300}
         reasons = (
@@ -437,7 +437,7 @@ def test_generators_that_began_apart_are_noted(apart_s: float, noted: list[str])
     assert all("up to 12.3 ms apart" in reason.message for reason in cell.reasons)
 
 
-def test_what_a_failed_trial_had_measured_is_counted_nowhere() -> None:
+def test_measurements_of_a_failed_trial_count_nowhere() -> None:
     def failed(trial: Trial) -> Trial:
         lost = with_record(trial, lambda record: made_by(record, 2, is_lost=True))
         return replace(lost, status="failed", reason=Reason("host_lost", "b was lost"))

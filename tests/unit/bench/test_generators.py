@@ -23,7 +23,7 @@ def golden(name: str) -> str:
         ("s_time", generators.s_time, 475, 0),
     ],
 )
-def test_what_a_generator_completed_is_read_from_its_output(
+def test_completed_and_failed_connections_are_read_from_the_output(
     name: str, parse: generators.Parser, completed: int, failed: int
 ) -> None:
     counted = parse(golden(name))

@@ -85,7 +85,7 @@ def test_percentiles_are_those_of_the_histograms_added(
     assert float(deviation) == pytest.approx(whole.sd(), rel=2e-3)
 
 
-def test_what_cannot_be_exported_is_said_in_a_line(
+def test_export_refuses_folders_that_it_cannot_read_or_fill(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert cli.run(["export", str(tmp_path)]) == 3

@@ -118,7 +118,7 @@ def test_an_own_option_without_its_value_is_refused(given: list[str], words: str
 
 
 @pytest.mark.parametrize("option", ["--trace=x", "--keylog=x", "--client-key=x", "--format=csv"])
-def test_what_belongs_to_one_engine_is_refused_with_several(option: str) -> None:
+def test_options_of_one_engine_are_refused_with_several(option: str) -> None:
     with pytest.raises(UsageError, match="is for one generator"):
         pool_spec(["-c", "9", option, "URL"], ())
 

@@ -70,7 +70,7 @@ def test_few_blocks_carry_no_interval(
     assert "95 %" not in said
 
 
-def test_what_is_asked_for_has_the_interval(
+def test_a_plan_has_the_interval_of_its_result(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(["plan", str(folder), "--processors", "1", *MIX, "--objective", "p99<50ms"]) == 0
@@ -147,7 +147,7 @@ def test_the_order_of_levels_decides_no_answer(
     assert first["cost"]["value"] == pytest.approx(second["cost"]["value"], rel=1e-2)
 
 
-def test_what_is_not_identified_is_refused_with_the_calibration_that_is(
+def test_a_mix_outside_the_calibration_is_refused_with_the_calibration_that_has_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     place = written(tmp_path / "c", made_calibration(quick=True, levels=TWO))

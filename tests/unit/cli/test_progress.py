@@ -91,7 +91,7 @@ def test_a_run_that_may_end_early_says_when_at_the_earliest() -> None:
     assert "seed 1; 2 min 31 s to 23 min 06 s, until the answer is known" in lines[0]
 
 
-def test_what_has_no_server_is_against_none(plan: Plan) -> None:
+def test_the_line_of_a_start_without_a_server_names_none(plan: Plan) -> None:
     lines: list[str] = []
     Lines(lines.append)(events.RunStarted(plan, None, Path("r"), 0, 2.0))
     assert lines[0].startswith("5 cells × 5 blocks, seed 7; about ")

@@ -147,7 +147,7 @@ def test_a_run_that_cannot_tell_goes_by_the_policies_and_says_so(
     assert "by the policies alone: the run cannot tell: exit 0" in err
 
 
-def test_what_makes_no_sense_is_exit_2(
+def test_unusable_options_are_exit_2(
     folder: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     assert asked(capsys, str(folder), "--for", "rwserve")[0] == 2

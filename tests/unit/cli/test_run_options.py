@@ -100,7 +100,7 @@ def test_an_expected_status_goes_to_file_and_engine(given: str, status: str) -> 
 
 
 @pytest.mark.parametrize("given", ["", "600", "3x2", "ok", "200;302", "20"])
-def test_what_is_no_status_is_refused(given: str) -> None:
+def test_a_malformed_status_is_refused(given: str) -> None:
     with pytest.raises(UsageError, match="--expect-status"):
         with_options("groups", Changes(expect_status=given))
     text = dumps(load("groups")).replace("[workload]", f'[workload]\nexpect_status = "{given}"')
@@ -172,6 +172,6 @@ def test_a_plan_is_foreseen_without_a_server(name: str, tmp_path: Path) -> None:
     assert foresee(Request(load(name, quick=True), ("reference",), (), seed=3)) == found
 
 
-def test_what_only_a_running_server_can_say_is_named() -> None:
+def test_a_preview_names_the_servers_that_only_a_run_can_ask() -> None:
     request = Request(load("groups", quick=True), ("https://localhost:8443/",), ("tlslab",))
     assert any("https://localhost:8443/" in words for words in foresee(request).unknown)

@@ -30,7 +30,7 @@ def imported(*arguments: str, **variables: str) -> set[str]:
 
 
 @pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["run", "--help"]], ids=" ".join)
-def test_what_a_command_is_takes_nothing_heavy(arguments: list[str]) -> None:
+def test_help_of_a_command_imports_nothing_heavy(arguments: list[str]) -> None:
     assert imported(*arguments) & (HEAVY | RESULTS) == set()
 
 

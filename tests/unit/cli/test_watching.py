@@ -64,7 +64,7 @@ def test_load_takes_its_own_options_from_among_the_engines() -> None:
 
 
 @pytest.mark.parametrize("mode", [["probe", "h"], ["--preflight", "URL"], ["schema", "run"]])
-def test_what_makes_no_load_cannot_be_watched(mode: list[str]) -> None:
+def test_modes_without_load_cannot_be_watched(mode: list[str]) -> None:
     with pytest.raises(UsageError, match="--metrics has no place in the engine's own output"):
         command([*mode, "--metrics", ":0"])
 

@@ -158,7 +158,7 @@ def loop(offered: int, completed: int, concurrency: float, waiting: int = 0) -> 
         (3760, 3.0, "kept up"),
     ],
 )
-def test_what_was_offered_must_be_completed(
+def test_an_open_loop_must_complete_its_offered_load(
     completed: int, concurrency: float, verdict: str
 ) -> None:
     record = loop(3775, completed, concurrency)

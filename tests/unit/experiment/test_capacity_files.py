@@ -46,7 +46,7 @@ def test_quick_changes_what_it_names_and_nothing_else() -> None:
 
 
 @pytest.mark.parametrize("quick", [False, True])
-def test_what_is_written_is_read_back(quick: bool) -> None:
+def test_a_written_experiment_is_read_back(quick: bool) -> None:
     experiment = load("capacity", quick)
     settings = experiment.settings
     bare = replace(settings, remedies=None, validation=None, obsolete=None, objective=None)

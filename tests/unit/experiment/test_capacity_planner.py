@@ -151,7 +151,7 @@ def test_one_failed_run_costs_one_run() -> None:
     assert len([step for step in world.steps if step.stage == "open_loop"]) == 15
 
 
-def test_what_the_server_lacks_ends_the_cell() -> None:
+def test_an_unsupported_cell_has_one_trial() -> None:
     trials = drive(made_plan(), CapacityWorld(status=lambda step: "unsupported"))
     assert len(trials) == 1
 

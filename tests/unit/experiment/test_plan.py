@@ -92,7 +92,7 @@ def test_pins_follow_version_and_key() -> None:
     assert profile.signature_schemes == ("rsa_pss_rsae_sha256",)
 
 
-def test_what_a_target_lacks_is_left_out_with_the_targets_reason() -> None:
+def test_cells_that_a_target_refuses_are_excluded_with_its_reason() -> None:
     plan = make_plan(
         GROUPS, 1, lambda cell: "no X448 there" if cell.factors["group"] == "X448" else None
     )

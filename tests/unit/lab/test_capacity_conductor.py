@@ -109,7 +109,7 @@ def test_cells_take_turns_and_every_visit_has_a_fresh_server(
     assert not psutil.Process().children(recursive=True)
 
 
-def test_what_is_left_goes_down_to_nothing(tmp_path: Path, script: Script) -> None:
+def test_the_remaining_steps_decrease_to_none(tmp_path: Path, script: Script) -> None:
     lab = Lab(tmp_path, script(ANSWERS + PRINT))
     lab.carry_out()
     ended = [event.left for event in lab.events if isinstance(event, events.StepEnded)]

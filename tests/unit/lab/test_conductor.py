@@ -121,7 +121,9 @@ def test_a_warm_up_that_fails_costs_no_trial(tmp_path: Path, script: Script) -> 
     assert {trial.status for trial in lab.folder.trials()} == {"done"}
 
 
-def test_what_is_missing_is_run_later_and_nothing_twice(tmp_path: Path, script: Script) -> None:
+def test_a_resumed_run_makes_the_missing_trials_and_none_twice(
+    tmp_path: Path, script: Script
+) -> None:
     lab = Lab(tmp_path, script(ANSWERS + "print(json.dumps(record))"))
     keep = lab.folder.append
     appended: list[object] = []

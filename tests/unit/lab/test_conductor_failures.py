@@ -33,7 +33,7 @@ def test_a_cell_that_the_probe_saw_refused_is_recorded_once_and_never_tried(
     assert reasons[0].message.startswith(words)
 
 
-def test_what_the_probe_saw_accepted_has_failed_when_its_preflight_fails(
+def test_a_failed_preflight_after_an_accepting_probe_is_a_failure(
     tmp_path: Path, script: Script
 ) -> None:
     body = f"print(json.dumps({REFUSAL!r} if group == 'X448' else record))"

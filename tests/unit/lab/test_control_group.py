@@ -65,7 +65,7 @@ def test_a_container_sees_its_group_as_the_root_of_the_mount(tmp_path: Path, pat
     assert found(tmp_path) == (0.5, None)
 
 
-def test_what_cannot_be_read_is_not_known(tmp_path: Path) -> None:
+def test_unreadable_limits_are_unknown(tmp_path: Path) -> None:
     assert found(tmp_path) == (None, None)
     machine(tmp_path, V2, "1:cpu:/a\n")
     assert found(tmp_path) == (None, None)

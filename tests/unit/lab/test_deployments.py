@@ -145,7 +145,7 @@ def test_a_server_that_cannot_be_set_up_fails_alone_and_is_reported(
         prepared(FEW, tmp_path / "again", "nginx")
 
 
-def test_what_a_server_does_not_take_is_left_out_with_the_reason(tmp_path: Path) -> None:
+def test_cells_that_a_server_does_not_take_are_excluded_with_the_reason(tmp_path: Path) -> None:
     servers = prepared(with_levels(FEW, {"connector": ("jsse",)}), tmp_path)
     plan = make_plan(servers.experiment, 1, servers.refuse)
     assert plan.cells == ()
@@ -199,7 +199,7 @@ def test_one_exporter_does_not_read_several_hosts(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("factor", "levels"), [("front", ("none", "nginx")), ("processors", ("1",)), ("burn", ("0%",))]
 )
-def test_what_the_lab_sets_up_is_refused_for_a_url_before_and_in_a_run(
+def test_factors_that_the_lab_sets_up_are_refused_for_a_url(
     factor: str, levels: tuple[str, ...], tmp_path: Path
 ) -> None:
     """Otherwise one server would be measured under several names."""

@@ -69,7 +69,7 @@ def test_each_of_several_servers_has_its_own_levels(script: Script) -> None:
     assert [each.info.host for each in found.servers] == ["first.invalid", "second.invalid"]
 
 
-def test_what_a_command_configures_is_not_held_against_a_server(script: Script) -> None:
+def test_levels_that_a_command_configures_are_available(script: Script) -> None:
     body = "served('ECDSA P-384')"
     configured = frozenset({"key"})
     found = discover(Engine(script(SERVER + body)), [AIM], load("groups"), configured)

@@ -80,7 +80,7 @@ def test_a_resumed_run_has_its_own_time(whole: RunContents) -> None:
     assert len(found.cells(before(whole, 9), 9)) == 2
 
 
-def test_what_is_settled_has_no_further_block() -> None:
+def test_settled_cells_have_no_further_block() -> None:
     apart = made_run(
         World(server_us={"X25519": 250.0, "P-256": 900.0}, noise=0.01), experiment=experiment()
     )
@@ -126,7 +126,7 @@ def test_longer_trials_are_for_noise_within_them(whole: RunContents) -> None:
     assert shares(whole, []) == {}
 
 
-def test_what_the_run_will_take_is_said_once_after_the_pilot(whole: RunContents) -> None:
+def test_a_forecast_is_made_once_after_the_pilot(whole: RunContents) -> None:
     found = ending(whole, RULE, Clock())
     said = [found.forecast(before(whole, block), block) for block in range(5)]
     assert [forecast is not None for forecast in said] == [False, False, True, False, False]

@@ -66,7 +66,7 @@ def bench(record: RunRecord | None, *phases: str) -> Bench:
 
 
 @pytest.mark.parametrize("make", MAKERS)
-def test_what_was_measured_is_in_the_failed_trial_and_counts_for_nothing(
+def test_a_failed_trial_keeps_its_measurements_which_count_for_nothing(
     make: Callable[[Bench], Trial], tmp_path: Path
 ) -> None:
     trial = make(bench(RECORD, "measure", "drain"))

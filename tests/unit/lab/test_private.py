@@ -33,7 +33,7 @@ def test_a_folder_is_the_owners_alone_and_gone_afterwards() -> None:
     assert not folder.exists()
 
 
-def test_what_a_killed_lab_left_is_removed_by_the_next() -> None:
+def test_folders_of_a_killed_lab_are_removed_by_the_next() -> None:
     with subprocess.Popen([sys.executable, "-c", LAB], stdout=subprocess.PIPE, text=True) as lab:
         assert lab.stdout is not None
         left = Path(lab.stdout.readline().strip())

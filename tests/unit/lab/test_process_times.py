@@ -25,7 +25,7 @@ def test_a_child_that_came_and_went_is_in_its_parents_account() -> None:
     assert tree_used([start, end]) == (400_000, 50_000)
 
 
-def test_what_an_ended_child_had_used_before_is_taken_off() -> None:
+def test_the_earlier_use_of_an_ended_child_is_taken_off() -> None:
     start = {1: reading(0), 2: reading(3_000_000, 1_000_000)}
     between = {1: reading(0), 2: reading(3_200_000, 1_000_000)}
     end = {1: reading(0, reaped=(3_500_000, 1_100_000))}

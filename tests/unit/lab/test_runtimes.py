@@ -30,7 +30,7 @@ def test_levels_are_expanded() -> None:
     assert runtimes.expand(("jdk-newest", "jdk-25")) == ("jdk-25",)
 
 
-def test_what_is_not_there_is_reported() -> None:
+def test_a_missing_runtime_is_reported() -> None:
     with pytest.raises(UsageError, match="jdk-8") as caught:
         Runtimes.of(FOUND).expand(("jdk-8",))
     assert "jdk-17-2" in caught.value.remedy

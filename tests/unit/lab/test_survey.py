@@ -23,7 +23,7 @@ def broken(setting: Setting) -> Target:
     raise CannotRunError("unknown directive 'ssl'", "build it with TLS")
 
 
-def test_what_is_missing_has_its_remedy() -> None:
+def test_a_missing_server_has_its_remedy() -> None:
     kind = Kind("it", lambda: None, broken, "apt-get install it", frozenset({"workers"}))
     found = examine(ENGINE, kind)
     assert (found.problem, found.remedy) == ("not installed", "apt-get install it")
@@ -46,7 +46,7 @@ def started(_: Setting) -> Target:
     return cast(Target, Started())
 
 
-def test_what_had_no_answer_is_not_known() -> None:
+def test_a_probe_without_an_answer_is_unknown() -> None:
     silence = Refusal("timeout_handshake", "gave no answer in 5 s, nor in 15 s")
     abilities = replace(
         offered(),
@@ -67,7 +67,7 @@ def test_what_had_no_answer_is_not_known() -> None:
     assert ("not known", "; ".join(found.unknown)) in list(_lines(found))
 
 
-def test_what_does_not_start_has_its_own_words() -> None:
+def test_a_server_that_does_not_start_is_reported_in_its_words() -> None:
     there = Kind("it", lambda: Installation("/bin/it", "it/1", "OpenSSL 1"), broken, "get it")
     gone = Kind("that", lambda: None, broken, "get that")
     found = survey(ENGINE, {"it": there, "that": gone})

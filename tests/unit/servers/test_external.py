@@ -45,7 +45,7 @@ def test_brackets_are_written_twice() -> None:
         ("set {}", "no factor ''"),
     ],
 )
-def test_what_makes_no_sense_is_refused(text: str, words: str) -> None:
+def test_a_malformed_hook_is_refused(text: str, words: str) -> None:
     with pytest.raises(UsageError, match=words):
         parse_hook(text, FACTORS)
 
@@ -90,7 +90,7 @@ def _runs(stat: Path) -> bool:
         return False
 
 
-def test_what_a_command_leaves_in_the_background_does_not_hold_it_up(tmp_path: Path) -> None:
+def test_a_command_does_not_wait_for_its_background_processes(tmp_path: Path) -> None:
     """A server that the command starts keeps its standard output, and continues to run."""
     pid = tmp_path / "pid"
     hook = parse_hook(f"sh -c 'sleep 60 & echo $! > {pid}'", FACTORS, timeout_s=30)

@@ -45,7 +45,7 @@ def test_a_program_in_another_language_is_passed_over() -> None:
 @pytest.mark.parametrize(
     "text", ["a b", "a {", "}", ";", 'a "b;', "a { b }", "{ }", "x_by_lua_block { {"]
 )
-def test_what_nginx_refuses_is_refused(text: str) -> None:
+def test_text_that_nginx_refuses_is_refused(text: str) -> None:
     with pytest.raises(NginxSyntaxError, match="f"):
         read(text)
 
@@ -64,7 +64,7 @@ def test_a_file_that_includes_itself_is_refused() -> None:
         read("include x;", x="include x;")
 
 
-def test_what_nginx_shows_is_several_files() -> None:
+def test_a_dump_of_nginx_is_split_into_its_files() -> None:
     shown = (
         "nginx: the configuration file is ok\n"
         "# configuration file /etc/nginx/nginx.conf:\nhttp { include /etc/nginx/tls.conf; }\n"

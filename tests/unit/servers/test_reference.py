@@ -47,7 +47,7 @@ def test_the_servers_address_and_counts_are_read_from_its_events(tmp_path: Path)
     assert not running.process.alive()
 
 
-def test_what_rustls_lacks_is_left_out_of_its_server_and_named(tmp_path: Path) -> None:
+def test_levels_that_rustls_lacks_are_left_out_and_named(tmp_path: Path) -> None:
     program = tmp_path / "serve"
     program.write_text(f"#!{sys.executable}\n{SERVER}", "utf-8")
     program.chmod(0o755)

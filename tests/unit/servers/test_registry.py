@@ -82,7 +82,7 @@ def test_unknown_names_are_refused_with_those_that_there_are() -> None:
     assert "nginx, " in caught.value.remedy
 
 
-def test_what_a_server_does_not_take_is_a_reason() -> None:
+def test_a_setting_that_a_server_does_not_take_is_a_reason() -> None:
     assert lacking(Deployment("nginx", levels=Levels.of(workers="2", dh_bits="1024"))) is None
     assert (
         lacking(Deployment("nginx", levels=Levels.of(jdk="/jdk"))) == "nginx does not take jdk=/jdk"

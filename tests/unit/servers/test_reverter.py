@@ -170,7 +170,7 @@ def test_a_change_that_takes_too_long_never_lands_after_the_revert(tmp_path: Pat
     assert lines(log, 2) == ["applied", "reverted"]
 
 
-def test_what_a_change_leaves_in_the_background_goes_on(tmp_path: Path) -> None:
+def test_background_processes_of_a_change_go_on(tmp_path: Path) -> None:
     log = tmp_path / "log"
     reverter = Reverter(Command(noting(log), 10), 10)
     leaves = f"(sleep 1; echo later >> {log}) &"

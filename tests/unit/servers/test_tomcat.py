@@ -136,7 +136,7 @@ def test_a_machine_without_tomcat_is_reported_the_remedy(
     assert "make tomcat" in caught.value.remedy
 
 
-def test_what_a_jdk_forbids_is_allowed_only_if_a_suite_asks_for_it(tmp_path: Path) -> None:
+def test_a_jdk_allows_forbidden_suites_only_on_demand(tmp_path: Path) -> None:
     assert disabled_algorithms(SECURITY)[-1] == "TLS_RSA_*"
     java = Jdk(jdk(tmp_path / "jdk", "25"), "25")
     plain = tls_options(java, tmp_path, ["X25519"], [], "none", None)

@@ -140,7 +140,7 @@ def drawn(key: str, logs: dict[str, float], blocks: int, draw: np.random.Generat
     return Measured(CellSummary(key, {"suite": key}, "valid", (), blocks, {}), values)
 
 
-def test_what_is_found_about_orders_names_its_cells_and_is_no_warning(study: Additions) -> None:
+def test_findings_on_orders_name_their_cells_and_are_no_warnings(study: Additions) -> None:
     codes = {"suites_two_orders", "suites_beside_the_study"}
     found = [finding for finding in study.findings if finding.code in codes]
     assert {finding.code for finding in found} == codes

@@ -159,7 +159,7 @@ def test_there_is_a_figure_on_either_kind_of_axes(summary: Summary) -> None:
             assert len(series.x) == len(series.y)
 
 
-def test_what_a_fault_did_is_reported(summary: Summary) -> None:
+def test_the_table_of_faults_has_rates_before_and_during_a_fault(summary: Summary) -> None:
     rows = {(row[0], row[1][:4]): row for row in table(summary, "faults").rows}
     killed = rows["killed", "each"]
     assert killed[2].value == pytest.approx(1000)

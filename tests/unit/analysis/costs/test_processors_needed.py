@@ -65,7 +65,7 @@ def test_a_load_takes_what_its_cost_and_the_allowed_share_make_of_it() -> None:
     assert sum(share.cost_us for share in found.shares) == pytest.approx(true_cost(MIX), rel=0.02)
 
 
-def test_what_processors_carry_and_what_that_takes_agree() -> None:
+def test_the_rate_of_processors_and_the_processors_for_a_rate_agree() -> None:
     carried = size(MODEL, FOUND.checks, MIX, Bounds(0.8, None), processors=4)
     taken = size(MODEL, FOUND.checks, MIX, Bounds(0.8, None), rate=carried.rate * 0.999)
     assert taken.processors == 4

@@ -108,7 +108,7 @@ MODEL = model()
 MIX = {**MODEL.centre, "resumed": "60%", "requests": "8", "document_bytes": "4096"}
 
 
-def test_what_processors_carry_follows_from_the_cost() -> None:
+def test_the_rate_of_processors_follows_from_the_cost() -> None:
     found = size(MODEL, (), MIX, Bounds(0.8, None), processors=3)
     cost = found.cost
     assert cost.low is not None
@@ -121,7 +121,7 @@ def test_what_processors_carry_follows_from_the_cost() -> None:
     assert (found.checks, found.blocks) == (0, len(MODEL.blocks))
 
 
-def test_what_a_rate_takes_follows_from_the_cost() -> None:
+def test_the_processors_for_a_rate_follow_from_the_cost() -> None:
     found = size(MODEL, (), MIX, Bounds(0.8, None), rate=20_000.0)
     cost = found.cost
     assert cost.low is not None

@@ -166,7 +166,7 @@ def died(trial: Trial) -> Trial:
     ],
     ids=["idle", "died", "several"],
 )
-def test_what_has_no_place_in_the_ranking_is_named_beside_its_first(
+def test_unranked_cells_are_named_beside_the_first_of_the_ranking(
     groups: tuple[str, ...], change: Change, words: str
 ) -> None:
     answer = answer_of(summarise(made_run(World(change=change), experiment=few(*groups))))
@@ -190,7 +190,7 @@ def test_of_one_group_alone_the_value_is_the_answer() -> None:
     assert "fastest" not in sentence
 
 
-def test_what_the_server_does_not_support_is_not_missing() -> None:
+def test_an_unsupported_group_is_not_named_as_unranked() -> None:
     world = World(unsupported=frozenset({"P-384"}))
     answer = answer_of(summarise(made_run(world, experiment=few(*THREE))))
     assert not any("ranked" in sentence for sentence in answer.sentences)

@@ -78,7 +78,7 @@ def test_the_margin_is_said_as_it_was_given(margin: float, said: str) -> None:
     assert f"a difference of more than {said} is not excluded" in open_.why
 
 
-def test_what_is_left_open_is_said_with_the_blocks_that_settle_it() -> None:
+def test_an_open_answer_names_the_blocks_that_settle_it() -> None:
     lacking = answered(noise=0.06, rate_noise=0.2).lacking
     assert lacking is not None
     assert "They may differ by up to " in lacking.why

@@ -53,7 +53,7 @@ POSSIBLE = [
 
 
 @pytest.mark.parametrize(("given", "wanted"), POSSIBLE)
-def test_what_is_possible(
+def test_possible_differences_follow_from_value_bounds_and_verdict(
     given: tuple[float, float | None, float | None, str, float],
     wanted: tuple[float, float | None, float | None],
 ) -> None:

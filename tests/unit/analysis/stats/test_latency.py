@@ -62,7 +62,7 @@ def test_merging_is_the_same_as_having_all_values_at_once() -> None:
     assert Distribution.merge([]).n == 0
 
 
-def test_what_a_quantile_needs() -> None:
+def test_a_quantile_needs_eight_values_beyond_it() -> None:
     assert [needed_n(p) for p in (0.5, 0.9, 0.95, 0.99)] == [16, 80, 160, 800]
 
 

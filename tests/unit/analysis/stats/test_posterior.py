@@ -20,7 +20,7 @@ def test_the_same_values_give_the_same_draws() -> None:
         draws_of_means(values[:, :1])
 
 
-def test_what_a_block_does_to_all_cells_cancels_out() -> None:
+def test_an_effect_of_the_block_on_all_cells_cancels_out() -> None:
     rng = np.random.default_rng(3)
     blocks = rng.normal(0, 0.5, 6)
     values = np.array([blocks + rng.normal(0, 0.01, 6), 0.1 + blocks + rng.normal(0, 0.01, 6)])

@@ -34,7 +34,7 @@ def test_the_first_guess_is_within_the_bounds() -> None:
     assert guessed(n, np.full(len(n), 50.0)) == (1e-6, 1e-9)
 
 
-def test_what_has_no_throughput_of_one_is_guessed_by_constants() -> None:
+def test_without_a_throughput_of_one_the_first_guess_is_constant() -> None:
     """N / X grows with the cube of N: the straight fit puts it below 0 at one thread."""
     n = np.array([2.0, 4, 8, 16])
     assert guessed(n, n**-3) == (0.5, 0.01)

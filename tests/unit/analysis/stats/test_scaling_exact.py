@@ -238,7 +238,7 @@ def test_the_jackknife_of_logarithms_by_hand() -> None:
     assert (found.low, found.high) == pytest.approx((math.exp(2 - half), math.exp(2 + half)))
 
 
-def test_what_is_nothing_without_a_block_counts_as_a_billionth() -> None:
+def test_a_mean_that_is_zero_without_a_block_counts_as_a_billionth() -> None:
     found = jackknifed(1.0, [0.0, 1.0, 1.0, 1.0, 1.0], "", "a mean")
     # Pseudo-values 4 ln 1e9, 0, 0, 0, 0.
     half = 2.776445 * 4 * math.log(1e9) / 5

@@ -36,7 +36,7 @@ def test_equal_and_single_values() -> None:
 
 
 @pytest.mark.parametrize("values", [(1.01,), (-0.1, 0.5)])
-def test_what_is_no_share_is_refused(values: tuple[float, ...]) -> None:
+def test_values_outside_0_to_1_are_refused(values: tuple[float, ...]) -> None:
     with pytest.raises(ValueError, match="not shares"):
         share(values)
 

@@ -48,7 +48,7 @@ def test_more_noise_never_agrees_more(error: float, expected: str) -> None:
     assert found.verdict == expected
 
 
-def test_what_may_be_elsewhere_is_said_where_it_is_too_much() -> None:
+def test_a_large_possible_part_elsewhere_is_in_the_verdict() -> None:
     (found,) = checked(cell("P-384", 700, 350, 0.3), error=0.3)
     assert verdict(found).startswith("cannot tell: up to ")
     assert verdict(found).endswith(" % of the effect may be elsewhere")

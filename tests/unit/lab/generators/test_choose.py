@@ -38,13 +38,13 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int | None]]:
 
 
 @pytest.mark.parametrize("wanted", ["0", "-1", "x", "1.5", "ray://", "ray://host", "", "2 "])
-def test_what_names_no_generators_is_refused(wanted: str) -> None:
+def test_malformed_generators_are_refused(wanted: str) -> None:
     with pytest.raises(UsageError, match="--generators"):
         check_generators(wanted)
 
 
 @pytest.mark.parametrize("wanted", [None, "1", "20", "auto", "ray://10.0.0.1:10001"])
-def test_what_names_generators_is_taken(wanted: str | None) -> None:
+def test_well_formed_generators_are_taken(wanted: str | None) -> None:
     assert check_generators(wanted) == wanted
 
 

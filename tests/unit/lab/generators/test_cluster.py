@@ -51,7 +51,7 @@ def test_the_cluster_of_this_machines_node_is_found_where_ray_writes_it() -> Non
     "text",
     ["https://host/", "ray://host:99999", "ray://host:10001", "ray://", "ray://a,b", "a b"],
 )
-def test_what_is_no_address_of_a_cluster_is_refused(text: str) -> None:
+def test_a_malformed_address_of_a_cluster_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="--generators"):
         connecting.gcs_address(text)
 

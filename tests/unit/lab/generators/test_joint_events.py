@@ -109,7 +109,7 @@ def test_a_host_that_is_lost_before_its_first_report_is_named_all_the_same() -> 
     assert parts_of(whole) == ["a"]
 
 
-def test_what_a_host_reported_before_it_was_lost_is_no_second_of_the_others() -> None:
+def test_totals_of_a_lost_host_are_no_second_of_the_others() -> None:
     events: list[Event] = []
     joint = JointEvents(("a", "b"), events.append)
     joint.take("a", progress(100, totals=counted(10)))

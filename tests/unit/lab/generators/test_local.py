@@ -99,7 +99,7 @@ def test_an_engine_that_does_not_end_is_killed_with_its_host(
     conversation.close()
 
 
-def test_what_is_asked_without_load_is_answered(script: Script) -> None:
+def test_a_host_answers_questions_without_load(script: Script) -> None:
     host = LocalHost("a", script("print(json.dumps({'given': sys.stdin.read()}))"))
     assert host.ask([], b"x", 20) == {"given": "x"}
     with pytest.raises(EngineError, match="did not end within 0 s"):

@@ -48,7 +48,7 @@ def test_files_objects_and_records_are_merged_by_their_names(tmp_path: Path) -> 
         assert merged.outcomes == RECORD.outcomes
 
 
-def test_what_cannot_be_merged_is_said(tmp_path: Path) -> None:
+def test_files_without_a_record_are_not_merged(tmp_path: Path) -> None:
     broken, number = tmp_path / "broken", tmp_path / "number"
     broken.write_text("{")
     number.write_text("7")

@@ -252,7 +252,7 @@ def test_a_preflight_leaves_out_all_that_do_not_answer(merger: Merger) -> None:
     assert [host.facts.name for host in several_hosts.hosts] == ["d"]
 
 
-def test_what_one_engine_refuses_is_said_with_its_host(merger: Merger) -> None:
+def test_a_refusal_of_one_engine_names_its_host(merger: Merger) -> None:
     refused = EngineError("target_refused", "refused to load it", "--allow HOST")
     hosts = [FakeHost("a"), FakeHost("b", refuses=refused)]
     with pytest.raises(EngineError, match="b: refused to load it") as caught:
@@ -264,7 +264,7 @@ def test_what_one_engine_refuses_is_said_with_its_host(merger: Merger) -> None:
         run(FakeHost("a"), FakeHost("b", fails=failed), policy="keep")
 
 
-def test_what_a_preflight_finds_is_said_with_its_host(merger: Merger) -> None:
+def test_a_refusal_in_a_preflight_names_its_host(merger: Merger) -> None:
     refused = EngineError("target_refused", "refused to load it", "--allow HOST")
     hosts = [FakeHost("a"), FakeHost("b", refuses=refused)]
     with pytest.raises(EngineError, match=r"^b: refused to load it$") as caught:
@@ -326,7 +326,7 @@ def test_an_interruption_ends_all_hosts(merger: Merger) -> None:
     assert all(host.opened[0].is_closed for host in hosts)
 
 
-def test_what_several_hosts_cannot_do_is_said_in_a_line(merger: Merger) -> None:
+def test_hosts_of_one_name_and_holding_by_hosts_are_refused(merger: Merger) -> None:
     with pytest.raises(UsageError, match="the same name"):
         pool(FakeHost("a"), FakeHost("a"))
     with pytest.raises(CannotRunError, match="held by one generator"):

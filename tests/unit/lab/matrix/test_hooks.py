@@ -156,7 +156,7 @@ def test_a_command_that_fails_is_the_trials_reason_and_nothing_is_asked(tmp_path
     assert trial.reason.message.endswith("ended with 5: no P-384 here")
 
 
-def test_what_the_command_is_not_given_the_client_forces_as_ever() -> None:
+def test_the_client_forces_factors_that_the_command_does_not_get() -> None:
     server = Server(("X25519", "P-256"))
     trial = outcome(server, cell("1.2", "P-256"), "restart-server")
     assert trial.reason is not None  # This command does not exist.

@@ -141,7 +141,7 @@ def test_an_exporter_that_is_not_there() -> None:
      "http://host/\r\nX: 1", "file:///etc/passwd", "", "a,b",
      "http://a:9100/metrics,http://b:9100/metrics"],
 )  # fmt: skip
-def test_what_is_no_url_is_wrong_usage(text: str) -> None:
+def test_a_malformed_url_is_wrong_usage(text: str) -> None:
     with pytest.raises(UsageError) as error:
         parse_address(text)
     assert "secret" not in error.value.message

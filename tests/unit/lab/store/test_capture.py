@@ -83,7 +83,7 @@ def test_an_alert_at_the_end_is_no_request(tmp_path: Path) -> None:
     assert read_capture(write(tmp_path / "c", packets), SERVER)[0] == [at(1_000_000)]
 
 
-def test_what_belongs_to_no_connection_is_passed_over(tmp_path: Path) -> None:
+def test_packets_of_no_connection_are_passed_over(tmp_path: Path) -> None:
     packets = [
         (1_000, frame(True, PSH, 5)),
         (2_000, bytes(dpkt.ethernet.Ethernet(data=dpkt.ip.IP(p=17)))),
@@ -93,7 +93,7 @@ def test_what_belongs_to_no_connection_is_passed_over(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"no capture at all, but long enough to be one"])
-def test_what_is_no_capture_is_refused(tmp_path: Path, content: bytes) -> None:
+def test_a_malformed_capture_is_refused(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "c").write_bytes(content)
     with pytest.raises(StoreError):
         read_capture(tmp_path / "c", SERVER)

@@ -105,7 +105,7 @@ def test_a_file_in_the_way_is_one_clear_line(tmp_path: Path) -> None:
     assert "\n" not in caught.value.message
 
 
-def test_what_is_lost_of_the_trials_is_reported(folder: RunFolder) -> None:
+def test_lost_and_damaged_trials_are_reported(folder: RunFolder) -> None:
     path = folder.path / "trials.jsonl"
     assert "is not there" in folder.damages()[0]
     path.write_text("")

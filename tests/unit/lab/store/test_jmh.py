@@ -75,6 +75,6 @@ def test_without_other_processes_nothing_is_said_of_them() -> None:
         json.dumps([{**THROUGHPUT, "secondaryMetrics": {}}]),
     ],
 )
-def test_what_is_no_result_is_refused(text: str) -> None:
+def test_a_malformed_result_is_refused(text: str) -> None:
     with pytest.raises(StoreError):
         read_jmh(text, signers=False)

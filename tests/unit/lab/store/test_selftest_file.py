@@ -19,7 +19,7 @@ def _state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
 
 
-def test_what_is_kept_is_read_back() -> None:
+def test_a_kept_selftest_is_read_back() -> None:
     assert read_selftest() is None
     kept = made_selftest()
     assert write_selftest(kept) == selftest_file()

@@ -77,9 +77,7 @@ def set_seconds(value: float) -> Spoil:
         (set_seconds(10**400), "not a Trial"),
     ],
 )
-def test_what_no_analysis_can_use_is_named_with_its_line(
-    path: Path, spoil: Spoil, words: str
-) -> None:
+def test_an_unusable_trial_is_refused_with_its_line(path: Path, spoil: Spoil, words: str) -> None:
     spoil_trial(path, 0, spoil)
     with pytest.raises(StoreError, match=rf"trials\.jsonl:1: {words}"):
         RunFolder.open(path).trials()
@@ -105,6 +103,6 @@ def test_a_kept_selftest_has_finite_numbers(
 
 
 @pytest.mark.parametrize("text", ["", "A", "AAAA", "HISTFAAA", "nicht"])
-def test_what_is_no_histogram_is_an_error_of_the_store(text: str) -> None:
+def test_a_malformed_histogram_is_an_error_of_the_store(text: str) -> None:
     with pytest.raises(StoreError, match="a histogram of times cannot be decoded"):
         Distribution.decode(text)

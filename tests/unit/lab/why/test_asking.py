@@ -32,7 +32,7 @@ def test_samples_take_their_time(name: str) -> None:
     [request(target="https://127.0.0.1:1/"), request("capacity"), request("concurrency")],
     ids=["a running server", "capacity", "benchmark"],
 )
-def test_what_cannot_be_sampled_is_refused_with_a_remedy(asked: Request) -> None:
+def test_sampling_of_unknown_processes_is_refused_with_a_remedy(asked: Request) -> None:
     for call in (foresee, lambda wanted: execute(wanted, lambda event: None)):
         with pytest.raises(UsageError) as refused:
             call(asked)  # type: ignore[no-untyped-call, unused-ignore]
