@@ -25,6 +25,7 @@ from tlslab.domain.proof_settings import Measure, ProofSettings, needed
 from tlslab.domain.run import RunContents
 from tlslab.experiment import make_plan
 from tlslab.experiment.proof import proof_experiment
+from tlslab.words import worded
 
 SECOND_US = 1e6
 
@@ -131,4 +132,4 @@ def made_proof() -> Summary:
         answer=answer(contents, proof),
         proof=proof,
     )
-    return proved(summary)
+    return worded(proved(summary))

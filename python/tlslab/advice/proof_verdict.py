@@ -22,12 +22,11 @@ from tlslab.contract.probe import ProbeRecord
 from tlslab.domain.configuration import BASELINE, CANDIDATE
 from tlslab.domain.doubt import doubt_words
 from tlslab.domain.figure import DataTable
-from tlslab.domain.finding import Answer, Finding, Summary
+from tlslab.domain.finding import Answer, Finding, Statement, Summary, Values
 from tlslab.domain.grading import Found as Offer
 from tlslab.domain.grading import Grading, Outcome, Topic
 from tlslab.domain.proof import ClientChange, Found, PolicyChange, Proof, RoundTrips
-from tlslab.domain.proof_words import VERDICTS, clients_words, decided_words, few, seen_words
-from tlslab.domain.wording import joined
+from tlslab.domain.wording import few, joined
 
 
 def proved(summary: Summary) -> Summary:
@@ -61,8 +60,10 @@ def proved(summary: Summary) -> Summary:
     )
 
 
-def _doubt(before: ProbeRecord, after: ProbeRecord) -> str | None:
-    """Why the two offers cannot be compared; None if they can.
+def _doubt(before: ProbeRecord, after: ProbeRecord) -> Values | None:
+    """Why the two offers cannot be compared: whose offer is in doubt, and the doubt.
+
+    None if they can be compared.
 
     A question that had no answer on both sides makes no difference between them.
     """
@@ -72,34 +73,29 @@ def _doubt(before: ProbeRecord, after: ProbeRecord) -> str | None:
         open_here = (e for e in left_open(offered) if (e.topic, e.question) not in shared)
         alone = [unanswered_words(each) for each in open_here]
         if words := doubt_words(offered.incomplete, alone):
-            return f"the offer of the {name} is not wholly known: {words}"
+            return {"configuration": name, "doubt": words}
     return None
 
 
-def _doubted(summary: Summary, proof: Proof, doubt: str) -> Summary:
+def _doubted(summary: Summary, proof: Proof, doubt: Values) -> Summary:
     """The summary of a proof whose offers cannot be compared.
 
     Measurements alone can speak against the candidate, and nothing for it.
     """
-    measured = decided_words(proof)
-    capitalised = doubt[0].upper() + doubt[1:]
     answer = summary.answer
     if answer is not None and answer.lacking is None:
-        sentences = (
-            f"{VERDICTS['cannot_tell']}: {doubt}.",
-            f"By the measurements alone: {measured}",
+        statements = (
+            Statement("cannot_tell", doubt),
+            Statement("measured_alone", {"verdict": proof.verdict}),
         )
         if proof.verdict == "do_not":
-            sentences = (measured, f"{capitalised}.")
-        answer = replace(answer, sentences=sentences)
-    text = (
-        f"{capitalised}; clients and policies are not compared, and are no reasons for the verdict."
-    )
+            statements = (Statement("decided"), Statement("offer_not_known", doubt))
+        answer = replace(answer, statements=statements)
     return replace(
         summary,
         proof=replace(proof, verdict="do_not" if proof.verdict == "do_not" else "cannot_tell"),
         answer=answer,
-        findings=(*summary.findings, Finding("not_known", text)),
+        findings=(*summary.findings, Finding("not_known", values=doubt)),
     )
 
 
@@ -195,39 +191,27 @@ def _answer(answer: Answer, proof: Proof) -> Answer:
     """The answer with the clients; reasons against the candidate hold however short the run was."""
     if answer.lacking is not None and not proof.reasons:
         return answer
-    second = " ".join(filter(None, (seen_words(proof), clients_words(proof))))
-    return replace(answer, sentences=(decided_words(proof), second), lacking=None)
+    return replace(
+        answer, statements=(Statement("decided"), Statement("for_clients")), lacking=None
+    )
 
 
 def _tables(proof: Proof) -> tuple[DataTable, ...]:
-    changed = [each for each in proof.clients if _differs(each)]
-    total, same = len(proof.clients), len(proof.clients) - len(changed)
     clients_table = DataTable(
         id="clients",
         title="What changes for known clients",
-        caption=(
-            f"{clients_words(proof)} {same} of {total} negotiate the same before and after and are "
-            "left out. Simulated from the probe's result; see the notes."
-        ),
+        caption="",
         columns=("clients", "before", "after"),
-        rows=tuple(_grouped(changed)),
+        rows=tuple(_grouped([each for each in proof.clients if each.differs])),
     )
     policies_table = DataTable(
         id="policies",
         title="What policies object to",
-        caption=(
-            "How many things that each configuration offers a policy discourages or forbids. "
-            "`tlslab grade` on the server names them. The lab's own certificates count as well."
-        ),
+        caption="",
         columns=("policy", "before", "after"),
         rows=tuple((each.policy, each.before, each.after) for each in proof.policies),
     )
     return clients_table, policies_table
-
-
-def _differs(each: ClientChange) -> bool:
-    first, second = each.negotiates
-    return each.lost or each.won or (each.after.connects and first != second)
 
 
 def _meets(outcome: Outcome) -> str:

@@ -18,7 +18,6 @@ from tlslab.domain.experiment import Experiment
 from tlslab.domain.finding import Summary
 from tlslab.domain.proof import ProofVerdict
 from tlslab.domain.proof_settings import ProofSettings, settings_of
-from tlslab.domain.proof_words import VERDICTS, verdict_words
 from tlslab.experiment import file_kind
 from tlslab.experiment.proof import proof_experiment
 from tlslab.experiment.short import asked_for, shortened
@@ -33,6 +32,7 @@ from tlslab.lab.proof.reading import (
     with_default_certificate,
 )
 from tlslab.lab.proof.switch import command_of
+from tlslab.words.proof import VERDICTS, verdict_words
 
 EXIT_CODES: dict[ProofVerdict, int] = {
     "deploy": 0,

@@ -92,6 +92,12 @@ class ClientChange:
         )
         return first, second
 
+    @property
+    def differs(self) -> bool:
+        """Whether the client is lost or won, or negotiates something else."""
+        first, second = self.negotiates
+        return self.lost or self.won or (self.after.connects and first != second)
+
 
 @dataclass(frozen=True)
 class PolicyChange:

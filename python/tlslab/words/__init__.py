@@ -7,6 +7,7 @@ page, the terminal and Markdown. One module has the sentences of one kind of run
 from collections.abc import Mapping
 from dataclasses import replace
 
+from tlslab.domain.figure import DataTable
 from tlslab.domain.finding import (
     Answer,
     CellSummary,
@@ -39,6 +40,8 @@ def worded(summary: Summary) -> Summary:
         summary,
         cells=tuple(_cell(summary, cell) for cell in summary.cells),
         findings=tuple(_finding(summary, finding) for finding in summary.findings),
+        tables=tuple(_table(summary, table) for table in summary.tables),
+        method=proof.method(summary) if _is_bare(summary) else summary.method,
         answer=None if summary.answer is None else _answer(summary, summary.answer),
     )
 
@@ -56,6 +59,18 @@ def _cell(summary: Summary, cell: CellSummary) -> CellSummary:
         return replace(found, message=sentence(summary, found.code, found.values, (cell.key,)))
 
     return replace(cell, reasons=tuple(map(note, cell.reasons)))
+
+
+def _is_bare(summary: Summary) -> bool:
+    """Whether this is a proof whose method is not described yet."""
+    return summary.proof is not None and not summary.method
+
+
+def _table(summary: Summary, table: DataTable) -> DataTable:
+    caption = proof.CAPTIONS.get(table.id) if summary.proof is not None else None
+    if table.caption or caption is None:
+        return table
+    return replace(table, caption=caption(summary))
 
 
 def _finding(summary: Summary, finding: Finding) -> Finding:

@@ -8,7 +8,7 @@ import pytest
 
 from factories.offered import offered, silent
 from factories.proof import made_sides
-from tlslab.advice.proof_verdict import proved
+from tlslab.advice import proof_verdict
 from tlslab.analysis.proof.deciding_ratios import figures, verdict_of
 from tlslab.contract.probe import ProbeRecord
 from tlslab.contract.record import Facts
@@ -16,6 +16,7 @@ from tlslab.domain.finding import Answer, ExperimentSummary, Lacking, Summary
 from tlslab.domain.proof import Found, Proof
 from tlslab.domain.proof_settings import ProofSettings
 from tlslab.domain.run import Environment, TargetInfo
+from tlslab.words import worded
 
 FACTS = Facts("1.3", "TLS_AES_128_GCM_SHA256", "X25519", "ecdsa_secp256r1_sha256", "full", False)
 TARGET = TargetInfo("nginx", True, "nginx", "OpenSSL", (0,), "127.0.0.1", "/")
@@ -48,8 +49,14 @@ def summary(
         comparisons=(),
         findings=(),
         answer=Answer("Should it?", ("by the measurements",), "10 blocks"),
+        method=("by turns",),
         proof=Proof(settings, found, verdict_of(found)),
     )
+
+
+def proved(measured: Summary) -> Summary:
+    """The proof with clients, policies and sentences."""
+    return worded(proof_verdict.proved(measured))
 
 
 GOOD = offered()
@@ -236,7 +243,7 @@ def test_the_same_silence_of_both_servers_makes_no_difference() -> None:
 
 def test_other_summaries_stay_as_they_are() -> None:
     plain = replace(summary(GOOD, GOOD), proof=None)
-    assert proved(plain) is plain
+    assert proof_verdict.proved(plain) is plain
 
 
 @pytest.mark.parametrize("after", [GOOD, NEW_ONLY])

@@ -3,18 +3,16 @@
 import math
 from collections.abc import Sequence, Set
 
-from tlslab.analysis.enough import DOTS_ONLY, FEWEST, again, minutes, too_few
+from tlslab.analysis.enough import FEWEST, again, minutes, too_few
 from tlslab.analysis.proof.deciding_ratios import NO_RESULT
 from tlslab.analysis.stats import sequence
 from tlslab.analysis.stats.estimate import CONFIDENCE, SEQUENCE, Spread
 from tlslab.analysis.stats.power import excludable
 from tlslab.domain.estimate import Estimate
-from tlslab.domain.finding import Answer, Lacking, Tile
+from tlslab.domain.finding import Answer, Lacking, Statement, Tile
 from tlslab.domain.proof import Proof, ProofFigure
 from tlslab.domain.proof_settings import DECIDING, Measure, needed
-from tlslab.domain.proof_words import MEASURES, decided_words
 from tlslab.domain.run import RunContents
-from tlslab.domain.wording import counted, difference, percent_as_given
 
 _MOST_BLOCKS = 200
 _FEWEST_TILES = 3
@@ -33,22 +31,19 @@ def answer(contents: RunContents, proof: Proof) -> Answer:
     lacking = _lacking(contents, proof, blocks)
     return Answer(
         question=contents.experiment.title,
-        sentences=() if lacking else (decided_words(proof),),
-        confidence=_confidence(proof, blocks),
+        statements=() if lacking else (Statement("decided"),),
+        certainty=_certainty(proof, blocks),
         lacking=lacking,
         tiles=() if lacking else _tiles(proof.figures),
         figure="gains" if proof.figures else "",
     )
 
 
-def _confidence(proof: Proof, blocks: int) -> str:
+def _certainty(proof: Proof, blocks: int) -> Statement:
     if 0 < blocks < FEWEST:
-        return f"{counted(blocks, 'block')}: {DOTS_ONLY}"
+        return Statement("few_blocks", {"blocks": blocks})
     family = sum(not each.why_open for each in proof.figures)
-    return (
-        f"{counted(blocks, 'block')}; intervals of 95 % over a family of {family} ratios; less "
-        f"than {percent_as_given(proof.settings.margin)} counts as no difference"
-    )
+    return Statement("certainty", {"blocks": blocks, "family": family})
 
 
 def _tiles(figures: Sequence[ProofFigure]) -> tuple[Tile, ...]:
@@ -88,20 +83,17 @@ def _lacking(contents: RunContents, proof: Proof, blocks: int) -> Lacking | None
     deciding = [each for each in proof.figures if each.decides]
     undecided = set(needed(contents.experiment)) - {each.measure for each in deciding}
     if undecided:
-        return Lacking(_why_undecided(proof, undecided))
+        return _undecided(proof, undecided)
     gains = [each for each in deciding if each.direction == "gain"]
     open_ = [each for each in deciding if each.direction == "open" and not (gains and each.no_loss)]
     wanted = max(_wanted(each, proof.settings.margin) for each in open_)
-    most, names = percent_as_given(proof.settings.margin), _names(open_)
-    why = f"Neither a gain nor a loss is established, and a difference of more than {most} is not "
-    why += f"excluded: {names}."
-    if gains:
-        why = f"A gain is established for {_names(gains)}; a loss of more than {most} is not "
-        why += f"excluded for {names}."
-    elif (left := _may_differ(open_)) is not None:
-        why += f" They may differ by up to {difference(left)}."
+    values = {
+        "gains": _measures(gains),
+        "open": _measures(open_),
+        "may_differ": _may_differ(open_),
+    }
     command = again(contents, "--blocks", str(wanted))
-    return Lacking(why, command, minutes(contents, wanted / blocks))
+    return Lacking("", command, minutes(contents, wanted / blocks), code="open", values=values)
 
 
 def _may_differ(figures: Sequence[ProofFigure]) -> float | None:
@@ -111,24 +103,25 @@ def _may_differ(figures: Sequence[ProofFigure]) -> float | None:
     return max(max(end, 1 / end) for end in known) - 1 if len(known) == len(ends) else None
 
 
-def _names(figures: Sequence[ProofFigure]) -> str:
-    return ", ".join(dict.fromkeys(MEASURES[each.measure] for each in figures))
+def _measures(figures: Sequence[ProofFigure]) -> list[Measure]:
+    return list(dict.fromkeys(each.measure for each in figures))
 
 
-def _why_undecided(proof: Proof, undecided: Set[Measure]) -> str:
-    """The reasons that measures have no deciding ratio, and the remedy."""
-    parts = []
-    unknown_cost = False
-    for measure in (each for each in DECIDING if each in undecided):
-        reasons = [each.why_open for each in proof.figures if each.measure == measure]
-        invalid = any(each.startswith(NO_RESULT) for each in reasons)
-        unknown_cost = unknown_cost or bool(reasons and not invalid)
-        words = "; ".join(dict.fromkeys(reasons)) or "no result of both configurations"
-        parts.append(f"{MEASURES[measure]} ({words})")
-    remedy = ""
-    if unknown_cost and proof.settings.apply:
-        remedy = " Give the live server's processor time: --server-metrics URL."
-    return f"Nothing can decide: {', '.join(parts)}.{remedy}"
+def _undecided(proof: Proof, undecided: Set[Measure]) -> Lacking:
+    """The reasons that measures have no deciding ratio, and whether metrics would help."""
+    reasons = {
+        measure: [each.why_open for each in proof.figures if each.measure == measure]
+        for measure in DECIDING
+        if measure in undecided
+    }
+    unknown_cost = any(
+        why and not any(each.startswith(NO_RESULT) for each in why) for why in reasons.values()
+    )
+    values = {
+        "measures": {measure: list(dict.fromkeys(why)) for measure, why in reasons.items()},
+        "needs_metrics": unknown_cost and bool(proof.settings.apply),
+    }
+    return Lacking(code="undecided", values=values)
 
 
 def _wanted(found: ProofFigure, margin: float) -> int:

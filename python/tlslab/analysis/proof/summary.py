@@ -16,10 +16,9 @@ from tlslab.analysis.stats.latency import quantiles, times
 from tlslab.domain.estimates import CONNECTION_TIMES, HANDSHAKE, HANDSHAKE_P99
 from tlslab.domain.finding import CellSummary, Summary
 from tlslab.domain.proof import Proof
-from tlslab.domain.proof_settings import ProofSettings, needed, settings_of
+from tlslab.domain.proof_settings import needed, settings_of
 from tlslab.domain.run import RunContents
 from tlslab.domain.trial import Trial
-from tlslab.domain.wording import percent_as_given
 
 
 def summarise(contents: RunContents) -> Summary:
@@ -39,7 +38,6 @@ def summarise(contents: RunContents) -> Summary:
         figures=chart(proof),
         tables=table(proof, contents.environment.found),
         texts=configurations(settings),
-        method=_method(contents, settings, sum(not each.why_open for each in found)),
         server_side=server_side_facts(contents.trials),
         answer=answer(contents, proof),
         proof=proof,
@@ -60,25 +58,3 @@ def _estimated(found: Measured, trials: Sequence[Trial]) -> Measured:
         backend=backend(trials),
     )
     return replace(found, summary=summary)
-
-
-def _method(contents: RunContents, settings: ProofSettings, ratios: int) -> tuple[str, ...]:
-    window, kept = contents.experiment.workload.capacity, contents.experiment.workload.keep_alive
-    where = "the live server, switched by the commands" if settings.apply else "one server"
-    requests = "" if kept is None else f", and for {kept.window.measure_ms / 1000:g} s requests"
-    return (
-        f"Baseline and candidate on {where}, in turns: in each block both, in an order drawn anew. "
-        f"New clients and returning ones each load it for {window.measure_ms / 1000:g} s by a "
-        f"closed loop of new connections{requests} on connections kept open.",
-        f"Connections are those of {settings.client}: version, suite, group and signature scheme "
-        "are what each configuration chose on one verified connection with that client's lists, "
-        "and every connection of the run is held to them. Returning clients resume a session; of "
-        "a configuration that resumes none they are measured as new ones.",
-        f"Ratios are paired by block. The {ratios} that can establish anything are one family: "
-        "gain and loss are established by intervals that hold together with 95 % (Bonferroni). No "
-        "difference: each deciding ratio's own interval of 95 % lies within "
-        f"{percent_as_given(settings.margin)}. A gain is deployed where no deciding ratio's own "
-        "interval allows a loss of more than that. A rate decides where it establishes a gain or "
-        "a loss; otherwise the server's processor time does, which is steadier; without that the "
-        "rate.",
-    )

@@ -1,6 +1,6 @@
 """The tables, the chart and the texts of a proof."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from tlslab.analysis.proof.answer import as_estimate, leading
 from tlslab.domain.configuration import BASELINE, CANDIDATE, Configuration
@@ -8,25 +8,33 @@ from tlslab.domain.estimate import Estimate
 from tlslab.domain.estimates import MICRO, quantity
 from tlslab.domain.figure import DataTable, Figure, Series, TextBlock
 from tlslab.domain.plan import Excluded
-from tlslab.domain.proof import Found, Proof, ProofFigure
-from tlslab.domain.proof_settings import ProofSettings
-from tlslab.domain.proof_words import DIRECTIONS, SHORT
+from tlslab.domain.proof import Direction, Found, Proof, ProofFigure
+from tlslab.domain.proof_settings import Measure, ProofSettings
 from tlslab.domain.run import RunContents
-from tlslab.domain.wording import percent
+
+# The names of measures in tables and charts.
+_SHORT: Mapping[Measure, str] = {
+    "connections": "connections",
+    "new": "new clients",
+    "returning": "returning clients",
+    "requests": "requests, kept open",
+    "handshake": "handshake, p99",
+}
+
+_DIRECTIONS: Mapping[Direction, str] = {
+    "gain": "gain",
+    "loss": "loss",
+    "equal": "no difference",
+    "open": "cannot tell",
+}
 
 
 def table(proof: Proof, found: Sequence[Found]) -> tuple[DataTable, ...]:
     """The measures with both sides, and the parameters that each configuration negotiates."""
-    share = percent(proof.settings.returning)
     measures = DataTable(
         id="measures",
         title="Baseline and candidate",
-        caption=(
-            "Times as good: candidate over baseline for rates, baseline over candidate for times; "
-            "above 1 the candidate is better. Intervals of 95 % that hold together for all rows. "
-            f"Connections: {share} of them are returning clients'. What is in brackets is shown, "
-            "and decides nothing."
-        ),
+        caption="",
         columns=("measure", "by", "times as good", "verdict", BASELINE, CANDIDATE),
         rows=tuple(map(_row, proof.figures)),
     )
@@ -34,11 +42,11 @@ def table(proof: Proof, found: Sequence[Found]) -> tuple[DataTable, ...]:
 
 
 def _row(found: ProofFigure) -> tuple[str | Estimate, ...]:
-    words = found.why_open or DIRECTIONS[found.direction]
+    words = found.why_open or _DIRECTIONS[found.direction]
     if not found.decides:
         words = f"({words})"
     ratio = as_estimate(found)
-    return SHORT[found.measure], _by(found), ratio, words, found.before, found.after
+    return _SHORT[found.measure], _by(found), ratio, words, found.before, found.after
 
 
 def _by(found: ProofFigure) -> str:
@@ -66,7 +74,7 @@ def _negotiated(found: Sequence[Found]) -> DataTable:
     return DataTable(
         id="negotiated",
         title="What the measured client negotiates",
-        caption="Seen on one verified connection; every connection of the run had to have it.",
+        caption="",
         columns=("", "version", "suite", "group", "signature", "returning clients resume by"),
         rows=tuple(rows),
     )
@@ -91,7 +99,7 @@ def chart(proof: Proof) -> tuple[Figure, ...]:
             series=(
                 Series(
                     name="candidate",
-                    x=tuple(SHORT[each.measure] for each in shown),
+                    x=tuple(_SHORT[each.measure] for each in shown),
                     y=tuple(each.better for each in shown),
                     low=tuple(each.low for each in shown),
                     high=tuple(each.high for each in shown),

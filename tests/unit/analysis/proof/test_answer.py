@@ -5,13 +5,14 @@ from typing import Any
 
 import pytest
 
-from factories.proof import made_contents, made_sides
+from factories.proof import made_contents, made_proof, made_sides
 from tlslab.analysis.proof.answer import answer
 from tlslab.analysis.proof.deciding_ratios import figures, verdict_of
 from tlslab.analysis.proof.sides import Sides
-from tlslab.domain.finding import Answer
+from tlslab.domain.finding import Answer, Lacking, Summary
 from tlslab.domain.proof import Proof
 from tlslab.domain.proof_settings import ProofSettings, needed
+from tlslab.words import worded
 
 MANAGED = ProofSettings("nginx", "Chromium 156", 0.05, 0.5)
 LIVE = ProofSettings("https://a.test/", "Chromium 156", 0.05, 0.5, (), (), "apply", "revert")
@@ -32,31 +33,40 @@ def unsaturated(sides: Sides) -> Sides:
     )
 
 
-def why(settings: ProofSettings) -> str:
+def undecided(settings: ProofSettings) -> Lacking:
     sides = {name: unsaturated(each) for name, each in made_sides().items()}
     contents = made_contents(settings)
     found = figures(sides, 0.05)
     proof = Proof(settings, found, verdict_of(found, needed(contents.experiment)))
     lacking = answer(contents, proof).lacking
     assert lacking is not None
-    return lacking.why
+    assert lacking.code == "undecided"
+    return lacking
 
 
-def test_figures_that_may_not_decide_say_why_and_what_helps() -> None:
-    said = why(LIVE)
-    assert "connections (not the server's limit with the baseline)" in said
-    assert "--server-metrics URL" in said
+def test_measures_without_a_deciding_ratio_have_a_reason_and_a_remedy() -> None:
+    values = undecided(LIVE).values
+    assert values["measures"]["connections"] == ["not the server's limit with the baseline"]
+    assert values["needs_metrics"]
 
 
 def test_a_managed_server_needs_no_metrics() -> None:
-    assert "--server-metrics" not in why(replace(LIVE, apply="", revert=""))
+    assert not undecided(replace(LIVE, apply="", revert="")).values["needs_metrics"]
 
 
-def answered(margin: float = MANAGED.margin, **more: Any) -> Answer:
+def proved(margin: float = MANAGED.margin, **more: Any) -> Summary:
+    """A proof with its answer in words."""
     settings = replace(MANAGED, margin=margin)
     contents = made_contents(settings)
     found = figures(made_sides(**more), margin)
-    return answer(contents, Proof(settings, found, verdict_of(found, needed(contents.experiment))))
+    proof = Proof(settings, found, verdict_of(found, needed(contents.experiment)))
+    return worded(replace(made_proof(), answer=answer(contents, proof), proof=proof))
+
+
+def answered(margin: float = MANAGED.margin, **more: Any) -> Answer:
+    found = proved(margin, **more).answer
+    assert found is not None
+    return found
 
 
 def test_no_difference_is_said_with_its_bound_and_both_intervals() -> None:
@@ -81,7 +91,8 @@ def test_the_margin_is_said_as_it_was_given(margin: float, said: str) -> None:
 def test_an_open_answer_names_the_blocks_that_settle_it() -> None:
     lacking = answered(noise=0.06, rate_noise=0.2).lacking
     assert lacking is not None
-    assert "They may differ by up to " in lacking.why
+    assert (lacking.code, lacking.values["gains"]) == ("open", [])
+    assert lacking.values["may_differ"] > 0
     assert lacking.command[-2] == "--blocks"
     assert 10 < int(lacking.command[-1]) < 100
 
@@ -97,4 +108,6 @@ def test_the_noise_of_a_run_that_ends_by_itself_is_not_taken_for_more() -> None:
 
 
 def test_fewer_than_five_blocks_are_dots() -> None:
-    assert answered(blocks=4).confidence == "4 blocks: dots only, no interval"
+    certainty = answered(blocks=4).certainty
+    assert certainty is not None
+    assert (certainty.code, certainty.values) == ("few_blocks", {"blocks": 4})
