@@ -15,9 +15,9 @@ from factories.run import SERVER_US, World, made_run
 from factories.runtimes import made_runtimes_run
 from factories.stacks import kept, sampled_run
 from factories.suites import made_suites
-from factories.worded import advised, summarise
+from factories.worded import advised, overlay, summarise
 from tlslab.analysis.history import history
-from tlslab.analysis.overlay import Side, overlay
+from tlslab.analysis.overlay import Side
 from tlslab.analysis.why.flames import flame
 from tlslab.analysis.why.rules import load_rules
 from tlslab.domain.finding import Summary

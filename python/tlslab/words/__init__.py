@@ -18,17 +18,19 @@ from tlslab.domain.finding import (
     Summary,
     Values,
 )
-from tlslab.words import benchmark, capacity, costs, matrix, proof, reasons
+from tlslab.words import benchmark, capacity, compare, costs, matrix, proof, reasons, why
 from tlslab.words.sentence import Sentence
 
 # The sentences of findings, statements and lacks, by kind of run and code.
 _OF_KIND: Mapping[str, Mapping[str, Sentence]] = {
     "benchmark": benchmark.SENTENCES,
     "capacity": capacity.SENTENCES,
+    "comparison": compare.SENTENCES,
     "costs": costs.SENTENCES,
     "matrix": matrix.SENTENCES,
     "proof": proof.SENTENCES,
 }
+_OF_ALL: Mapping[str, Sentence] = {**reasons.SENTENCES, **why.SENTENCES}
 
 
 def worded(summary: Summary) -> Summary:
@@ -49,7 +51,7 @@ def worded(summary: Summary) -> Summary:
 def sentence(summary: Summary, code: str, values: Values, cells: tuple[str, ...] = ()) -> str:
     """The sentence of a code in a run of the summary's kind. Raises KeyError for a code without."""
     kind = _OF_KIND.get(summary.experiment.kind, {})
-    return (kind.get(code) or reasons.SENTENCES[code])(values, cells, summary)
+    return (kind.get(code) or _OF_ALL[code])(values, cells, summary)
 
 
 def _cell(summary: Summary, cell: CellSummary) -> CellSummary:

@@ -2,6 +2,7 @@
 
 import math
 
+from factories.worded import answered as in_words
 from tlslab.analysis.compare import may_differ
 from tlslab.analysis.overlay.differences import Labelled, answer
 from tlslab.domain.finding import Answer, Comparison, ComparisonVerdict
@@ -30,7 +31,7 @@ NAMED = "response time p99 at 40 % of the maximum: 1.30 times (95 %: 1.20 to 1.4
 
 def answered(*groups: list[Labelled], missing: int = 0, until: bool = True) -> Answer:
     together = [each for group in groups for each in group]
-    return answer(("A", "B"), together, "", RUN, missing, until)
+    return in_words(answer(("A", "B"), together, "", RUN, missing, until), "comparison")
 
 
 def test_beside_what_differs_the_rest_is_bounded() -> None:

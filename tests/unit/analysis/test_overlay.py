@@ -12,10 +12,10 @@ from factories.benchmarks import made_contents
 from factories.capacity import CapacityWorld, Uneven, made_capacity_run, made_plan
 from factories.run import SERVER_US, World, made_run
 from factories.selftest import made_selftest
-from factories.worded import summarise
+from factories.worded import answered, overlay, summarise
 from factories.worded import summarise as summarise_capacity
 from tlslab.analysis.gate import gate
-from tlslab.analysis.overlay import Side, overlay
+from tlslab.analysis.overlay import Side
 from tlslab.analysis.overlay.differences import answer as opening
 from tlslab.analysis.overlay.tables_and_figures import verdict_words
 from tlslab.analysis.stats.estimate import estimate
@@ -372,7 +372,8 @@ def test_maxima_that_are_known_differ() -> None:
 )
 def test_only_ratios_that_can_be_judged_differ_everywhere(missing: int, which: str) -> None:
     found = Comparison("", "", RATE, 0.8, 0.78, 0.82, 5, "", "slower", may_differ=0.28)
-    first, *rest = opening(("A", "B"), [("", found)], "", (), missing).sentences
+    bare = opening(("A", "B"), [("", found)], "", (), missing)
+    first, *rest = answered(bare, "comparison").sentences
     assert first.startswith(f"{which} differs: new connections/s: 0.80 times")
     assert len(rest) == missing
 

@@ -16,8 +16,8 @@ from factories.costs import made_calibration
 from factories.pages import SUMMARIES
 from factories.run import SERVER_US, TEN_BLOCKS, World, made_run
 from factories.saturated import saturated
-from factories.worded import summarise
-from tlslab.analysis.overlay import Side, overlay
+from factories.worded import overlay, summarise
+from tlslab.analysis.overlay import Side
 from tlslab.domain.finding import Summary
 from tlslab.experiment import with_levels
 from tlslab.lab.store import to_json

@@ -13,11 +13,11 @@ from factories import benchmarks as made_benchmarks
 from factories.capacity import made_capacity_run
 from factories.run import World, made_run
 from factories.validation import made_validation
-from factories.worded import summarise
+from factories.worded import overlay, summarise
 from tlslab.advice import advised
 from tlslab.advice.emit import FORMS, Preference, offer_of
 from tlslab.advice.policy import policies
-from tlslab.analysis.overlay import Side, overlay
+from tlslab.analysis.overlay import Side
 from tlslab.domain.experiment import Experiment
 from tlslab.domain.figure import TextBlock
 from tlslab.domain.finding import Summary

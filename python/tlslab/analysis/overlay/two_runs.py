@@ -24,7 +24,6 @@ from tlslab.domain.enough import EQUIVALENCE
 from tlslab.domain.errors import UsageError
 from tlslab.domain.finding import ExperimentSummary, Finding, Summary
 from tlslab.domain.run import Environment, kind_of_machine, machine_words
-from tlslab.domain.wording import counted
 
 KIND = "comparison"
 
@@ -105,10 +104,7 @@ def overlay(
 def _findings(first: Side, second: Side, pairs: Sequence[Pair]) -> Iterator[Finding]:
     missing = len(first.summary.cells) + len(second.summary.cells) - 2 * len(pairs)
     if missing:
-        verb = "is" if missing == 1 else "are"
-        where = f"in one of the {first.noun}s only"
-        text = f"{counted(missing, 'cell')} {verb} {where}, and {verb} left out."
-        yield Finding("left_out", text)
+        yield Finding("left_out", values={"cells": missing, "noun": first.noun})
 
 
 def _experiment(first: Side, second: Side) -> ExperimentSummary:

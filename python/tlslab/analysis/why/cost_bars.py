@@ -5,10 +5,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from tlslab.analysis.why.effects import established
 from tlslab.analysis.why.rules import Rules
 from tlslab.analysis.why.shares import KERNEL_WHOLE, OTHER
-from tlslab.domain.estimate import Estimate
 from tlslab.domain.figure import DataTable, Figure, Series, TableCell
 from tlslab.domain.stacks import CellWhy, CostPart, EffectCheck
-from tlslab.domain.wording import cell_label, difference, percent
+from tlslab.domain.wording import cell_label, difference
 
 # Wider tables do not fit a page, a terminal or a pull request.
 _COLUMNS = 6
@@ -107,6 +106,8 @@ def _rounded(value: float | None) -> float | None:
 
 
 def _effects_table(effects: Sequence[EffectCheck]) -> DataTable:
+    family = effects[0].family
+    together = "" if family < 2 else f" (95 % for {family} comparisons together)"
     rows = tuple(
         (
             f"{each.level} instead of {each.against}",
@@ -126,7 +127,7 @@ def _effects_table(effects: Sequence[EffectCheck]) -> DataTable:
             "What a level costs more, in µs, by the cost model where there is one, or else by the "
             "costs of two cells; and how much more the part has that the level changes. They agree "
             f"where the rest is established to be less than a quarter of the effect, and do not "
-            f"where it is established to be more than nothing{together(effects[0].family)}."
+            f"where it is established to be more than nothing{together}."
         ),
         columns=("change", "of", "effect", "part", "by samples", "rest", "verdict"),
         rows=rows,
@@ -154,13 +155,3 @@ def open_words(each: EffectCheck) -> str:
     share = most / abs(each.effect.value)
     part = f"up to {difference(share)}" if share < 1 else "all"
     return f"{part} of the effect may be elsewhere"
-
-
-def together(family: int) -> str:
-    """A note that an interval holds for all checks of a run; empty for a single one."""
-    return "" if family < 2 else f" (95 % for {family} comparisons together)"
-
-
-def share_words(part: CostPart, cost: Estimate) -> str:
-    """A part's share of the cost."""
-    return percent(part.estimate.value / cost.value)

@@ -5,17 +5,16 @@ from dataclasses import replace
 
 from tlslab.analysis.costs.model import CostModel
 from tlslab.analysis.costs.summary import calibration
-from tlslab.analysis.why.cost_bars import bars, names_of, open_words, share_words, tables, together
+from tlslab.analysis.why.cost_bars import bars, names_of, open_words, tables
 from tlslab.analysis.why.effects import effect_checks
 from tlslab.analysis.why.flames import PRUNED, flame
 from tlslab.analysis.why.rules import NOT_ATTRIBUTED, Rules, load_rules
 from tlslab.analysis.why.shares import cell_why
 from tlslab.domain.estimate import Estimate
 from tlslab.domain.estimates import SERVER_COST
-from tlslab.domain.finding import Finding, Summary
+from tlslab.domain.finding import Finding, Summary, Values
 from tlslab.domain.run import RunContents
 from tlslab.domain.stacks import CellStacks, CellWhy, EffectCheck, Flame, Why
-from tlslab.domain.wording import counted, joined, percent, with_interval
 
 # More flame graphs would make a page too heavy; with several, frames are pruned sooner.
 MOST_FLAMES = 6
@@ -112,8 +111,7 @@ def _flames(
 def _findings(summary: Summary, why: Why) -> Iterator[Finding]:
     for reason in dict.fromkeys(why.without.values()):
         cells = tuple(cell for cell, each in why.without.items() if each == reason)
-        text = f"No parts of the cost of {counted(len(cells), 'cell')}: {reason}."
-        yield Finding("why_without_samples", text)
+        yield Finding("why_without_samples", values={"cells": len(cells), "reason": reason})
     yield from _lost(why)
     if summary.answer is not None and summary.answer.lacking and summary.answer.lacking.few:
         return  # So few blocks support no sentence.
@@ -121,16 +119,16 @@ def _findings(summary: Summary, why: Why) -> Iterator[Finding]:
     ordered = sorted(why.cells, key=lambda cell: cell.cost.value)
     chosen = ordered if len(ordered) <= _SENTENCES else [ordered[0], ordered[-1]]
     for cell in chosen:
-        yield Finding("why", _cell_words(cell, names[cell.cell]), (cell.cell,))
+        yield Finding("why", cells=(cell.cell,), values=_parts(cell, names[cell.cell]))
     for cell in why.cells:
         missing = next((p for p in cell.parts if p.name == NOT_ATTRIBUTED), None)
         if missing is not None and missing.estimate.value >= _MUCH * cell.cost.value:
-            share = share_words(missing, cell.cost)
-            text = f"{names[cell.cell]}: no rule knows {share} of the server's samples."
-            yield Finding("why_not_attributed", text, (cell.cell,))
+            share = missing.estimate.value / cell.cost.value
+            values = {"name": names[cell.cell], "share": share}
+            yield Finding("why_not_attributed", cells=(cell.cell,), values=values)
     for each in why.effects:
-        if text := _effect_words(each):
-            yield Finding(_CODES[each.verdict], text, each.cells)
+        if None not in (*_ends(each.effect), *_ends(each.elsewhere)):
+            yield Finding(_CODES[each.verdict], cells=each.cells, values=_effect(each))
 
 
 def _lost(why: Why) -> Iterator[Finding]:
@@ -139,55 +137,37 @@ def _lost(why: Why) -> Iterator[Finding]:
     for cell in why.cells:
         share = cell.lost / (cell.lost + cell.samples)
         if share > _MUCH_LOST:
-            text = (
-                f"{names[cell.cell]}: perf lost {percent(share)} of its samples "
-                f"({cell.lost:,}); parts may be larger or smaller than their intervals say."
-            )
-            yield Finding("why_lost_samples", text, (cell.cell,))
+            values = {"name": names[cell.cell], "share": share, "lost": cell.lost}
+            yield Finding("why_lost_samples", cells=(cell.cell,), values=values)
 
 
-def _cell_words(cell: CellWhy, name: str) -> str:
+def _parts(cell: CellWhy, name: str) -> Values:
     """The largest parts of a cell's cost."""
     parts = sorted(
         (part for part in cell.parts if part.name != NOT_ATTRIBUTED),
         key=lambda part: -part.estimate.value,
     )[:_NAMED_PARTS]
-    words = [
-        f"{part.name} {with_interval(part.estimate)} µs ({share_words(part, cell.cost)})"
-        for part in parts
-    ]
-    return (
-        f"{name}: of {with_interval(cell.cost)} µs of the server's processor time, {joined(words)}."
-    )
+    return {
+        "name": name,
+        "cost": cell.cost,
+        "parts": {part.name: part.estimate for part in parts},
+    }
 
 
-def _effect_words(each: EffectCheck) -> str:
-    """The extra cost of a level, and whether its part contains it; empty without intervals."""
-    if None in (each.effect.low, each.effect.high, each.elsewhere.low, each.elsewhere.high):
-        return ""
-    head = (
-        f"{each.level} instead of {each.against} costs the server {_change_words(each.effect)} by "
-        f"{each.source}; by samples the {each.part} takes {_change_words(each.sampled)}"
-    )
-    elsewhere = _turned(each.elsewhere) if each.effect.value < 0 else each.elsewhere
-    rest = f"{with_interval(elsewhere)} µs are elsewhere{together(each.family)}"
-    if each.verdict == "agree":
-        return f"{head}: they agree, less than a quarter of the effect is in other parts: {rest}."
-    if each.verdict == "do_not_agree":
-        return f"{head}: they do not agree, {rest}."
-    return f"{head}: whether they agree is open, {open_words(each)}: {rest}."
+def _ends(estimate: Estimate) -> tuple[float | None, float | None]:
+    return estimate.low, estimate.high
 
 
-def _change_words(change: Estimate) -> str:
-    """`43.0 (95 %: 36.0 to 50.0) µs less`, with the other direction if it is not excluded."""
-    more, less = ("more", "less") if change.value >= 0 else ("less", "more")
-    words = f"{with_interval(change if change.value >= 0 else _turned(change))} µs {more}"
-    if change.low is not None and change.high is not None and change.low <= 0 <= change.high:
-        words += f" ({less} is not excluded)"
-    return words
-
-
-def _turned(found: Estimate) -> Estimate:
-    """The estimate with the other sign."""
-    low, high = (None if end is None else -end for end in (found.high, found.low))
-    return replace(found, value=-found.value, low=low, high=high)
+def _effect(each: EffectCheck) -> Values:
+    """The extra cost of a level, and whether its part contains it."""
+    return {
+        "level": each.level,
+        "against": each.against,
+        "source": each.source,
+        "part": each.part,
+        "effect": each.effect,
+        "sampled": each.sampled,
+        "elsewhere": each.elsewhere,
+        "family": each.family,
+        "open": open_words(each) if each.verdict == "cannot_tell" else "",
+    }

@@ -14,6 +14,7 @@ from tlslab import analysis
 from tlslab.analysis.why.effects import CELLS, MODEL
 from tlslab.domain.finding import Note, Summary
 from tlslab.domain.run import RunContents
+from tlslab.lab.results import analysed
 
 
 def explained(contents: RunContents) -> Summary:
@@ -71,7 +72,7 @@ def test_a_cell_without_a_cost_names_its_own_reasons_and_one_without_samples_tha
 
 def test_an_invalid_cell_has_no_parts_and_no_sentence() -> None:
     contents = sampled_run()
-    summary = summarise(contents)
+    summary = analysed(contents)
     named = [f for f in analysis.explained(summary, contents).findings if f.code == "why"]
     key = named[0].cells[0]
     note = Note("rate_fell", "the rate fell in most trials")
