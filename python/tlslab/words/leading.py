@@ -33,7 +33,7 @@ _REASONS = {
 }
 
 
-def _value(summary: Summary, key: str, estimate: str) -> str:
+def value_words(summary: Summary, key: str, estimate: str) -> str:
     """`3,412 (95 %: 3,390 to 3,440)`, `≥ 3,412` for a lower bound; with the unit of a cost."""
     cell = summary.cell(key)
     found = cell.estimates[estimate]
@@ -48,7 +48,7 @@ def _measured(summary: Summary, key: str, estimate: str) -> str:
     """`3,412 (95 %: 3,390 to 3,440) new connections/s`; costs are `of` something."""
     name = estimate_name(estimate)
     what = name if quantity(estimate).dimension == "rate" else f"of {name}"
-    return f"{_value(summary, key, estimate)} {what}"
+    return f"{value_words(summary, key, estimate)} {what}"
 
 
 def lead_words(values: Values, summary: Summary, noun: str = "") -> str:
@@ -71,6 +71,13 @@ def lead_words(values: Values, summary: Summary, noun: str = "") -> str:
     nouns = f" {noun}s" if noun else ""
     names = few([name, *tied], _NAMED, 1)
     return f"{names} are the {best}{nouns} ({open_}); {name}: {value}"
+
+
+def tests_of_servers(pairs: int) -> str:
+    """The tests that place the best cells of servers."""
+    if pairs == 1:
+        return "the test of their one pair of cells"
+    return f"tests of all {counted(pairs, 'pair')} of their cells together (Holm)"
 
 
 def _leads(values: Values, cells: Sequence[str], summary: Summary) -> str:
@@ -111,7 +118,7 @@ def _without_place(values: Values, cells: Sequence[str], summary: Summary) -> st
         more = f", and {counted(len(others), 'other')}" if others else ""
         parts.append(
             f"how fast {compared_name(summary, first)} "
-            f"({_value(summary, first, values['estimate'])}){more} can be is not known: the "
+            f"({value_words(summary, first, values['estimate'])}){more} can be is not known: the "
             "generator was the limit"
         )
     if values["unranked"]:
@@ -155,7 +162,9 @@ def _blocks(values: Values, cells: Sequence[str], summary: Summary) -> str:
     words = f"{counted(values['blocks'], 'block')} in random order, intervals of 95 %{holds}"
     if values["pairs"]:
         words += f"; {counted(values['pairs'], 'pair')} tested together at 5 % (Holm)"
-    return "; ".join(filter(None, (words, values.get("also", ""))))
+    if (pairs := values.get("server_pairs")) is not None:
+        words += f"; the servers by {tests_of_servers(pairs)}"
+    return words
 
 
 def _blocks_of_candidates(values: Values, cells: Sequence[str], summary: Summary) -> str:

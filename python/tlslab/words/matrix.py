@@ -1,7 +1,8 @@
 """The sentences of runs of the kind `matrix`: cells side by side."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from tlslab.domain.estimate import Estimate
 from tlslab.domain.estimates import (
     CLIENT_COST,
     CONNECTIONS,
@@ -10,7 +11,17 @@ from tlslab.domain.estimates import (
     SERVER_COST,
 )
 from tlslab.domain.finding import Summary, Values
-from tlslab.domain.wording import cell_label, counted, difference, few, figure, joined, percent
+from tlslab.domain.wording import (
+    cell_label,
+    counted,
+    difference,
+    few,
+    figure,
+    joined,
+    level_label,
+    percent,
+    ratio_figure,
+)
 from tlslab.words import leading
 from tlslab.words.numbers import with_interval
 from tlslab.words.places import on_server
@@ -182,8 +193,76 @@ def _ended(values: Values, cells: Sequence[str], summary: Summary) -> str:
     return f"{text} It made {values['trials']} of {values['planned_trials']} trials."
 
 
+def _best_server(values: Values, cells: Sequence[str], summary: Summary) -> str:
+    """The best cell of the best server, against the best of each other server."""
+    best = values["best"]
+    bound = summary.cell(best).is_bound(CONNECTIONS)
+    times = [
+        f"{_times_of(each['ratio'], bound)} times the best of {_place(summary, each['cell'])}"
+        for each in values["times"]
+    ]
+    text = (
+        f"The best of {_place(summary, best)} carries "
+        f"{leading.value_words(summary, best, CONNECTIONS)} new connections/s, {joined(times)}"
+    )
+    if count := values["unranked"]:
+        cells_words = counted(count, "cell")
+        text += f"; {cells_words} not ranked: a lower bound, or no valid rate of the server"
+    return f"{text}."
+
+
+def _servers(values: Values, cells: Sequence[str], summary: Summary) -> str:
+    text = (
+        f"{_best_server(values, cells, summary)} The best cells were chosen by the same "
+        "measurements: the interval of a ratio does not allow for the choice."
+    )
+    if not values["settled"]:
+        verb = "establishes" if values["pairs"] == 1 else "establish"
+        text += (
+            f" Where {leading.tests_of_servers(values['pairs'])} {verb} no difference, which is "
+            "faster stays open."
+        )
+    return text
+
+
+def _times_of(ratio: Estimate, bound: bool) -> str:
+    """`1.25 (95 %: 1.21 to 1.29)`; `at least 1.21` if the best cell is a lower bound."""
+    if not bound:
+        return with_interval(ratio)
+    return f"at least {ratio_figure(ratio.value if ratio.low is None else ratio.low)}"
+
+
+def _place(summary: Summary, key: str) -> str:
+    """A cell by its server: `nginx (TLS 1.3, ECDSA P-256, X25519)`."""
+    levels = summary.cell(key).factors
+    return f"{levels.get('server', '')} ({cell_label(_without(levels, 'server', 'front'))})"
+
+
+def _offload(values: Values, cells: Sequence[str], summary: Summary) -> str:
+    """A front with a group, against the server direct with the same group and the fastest one."""
+    cell = summary.cell(cells[0])
+    levels = cell.factors
+    names = [level_label(n, levels[n]) for n in ("server", "front") if levels.get(n)]
+    times = [
+        f"{with_interval(ratio)} times as many as direct with {summary.cell(key).factors['group']}"
+        for key, ratio in values["ratios"].items()
+    ]
+    return (
+        f"{cell_label(_without(levels, 'server', 'front', 'group'))}: with {levels['group']} "
+        f"{' '.join(names)} carries {with_interval(cell.estimates[CONNECTIONS])} new "
+        f"connections/s, {' and '.join(times)}."
+    )
+
+
+def _without(levels: Mapping[str, str], *names: str) -> dict[str, str]:
+    return {name: level for name, level in levels.items() if name not in names}
+
+
 SENTENCES: Sentences = {
     **leading.SENTENCES,
+    "best_server": _best_server,
+    "offload": _offload,
+    "servers": _servers,
     "answer": _answer,
     "cheapest_for_server": _cheapest,
     "cost_split": _cost_split,

@@ -36,8 +36,9 @@ def answer(
     found = answering.answer(servers.best)
     if found.lacking or found.certainty is None:
         return found
-    certainty = replace(found.certainty, values={**found.certainty.values, "also": servers.tested})
-    first = Statement("servers", text=servers.sentence)
+    pairs = {"server_pairs": servers.values["pairs"]}
+    certainty = replace(found.certainty, values={**found.certainty.values, **pairs})
+    first = Statement("best_server", servers.values)
     return replace(found, statements=(first, *found.statements[:1]), certainty=certainty)
 
 

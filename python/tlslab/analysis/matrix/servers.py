@@ -1,6 +1,6 @@
 """Servers side by side: two of them, or one with and without a front that terminates TLS.
 
-Sentences on cells that differ in their server alone; `server_figures` draws them.
+Findings on cells that differ in their server alone; `server_figures` draws them.
 """
 
 import math
@@ -13,25 +13,11 @@ from tlslab.analysis.ranking import behind_the_first
 from tlslab.domain.deployment import NO_FRONT
 from tlslab.domain.estimate import Estimate
 from tlslab.domain.estimates import CONNECTIONS
-from tlslab.domain.finding import Comparison, Finding
-from tlslab.domain.leading import value_words
-from tlslab.domain.wording import (
-    cell_label,
-    counted,
-    joined,
-    level_label,
-    ratio_figure,
-    with_interval,
-)
+from tlslab.domain.finding import Comparison, Finding, Values
+from tlslab.domain.wording import level_label
 
 # The factors that determine the servers on a connection's path.
 PLACES = ("server", "front")
-
-# The limits of a ratio of two servers.
-_CHOSEN = (
-    "The best cells were chosen by the same measurements: the interval of a ratio does not allow "
-    "for the choice."
-)
 
 
 @dataclass(frozen=True)
@@ -99,21 +85,12 @@ def compared(candidate: Measured | None, baseline: Measured | None, name: str) -
     return None if found is None or found.verdict == "not_comparable" else found
 
 
-def reported(found: Comparison) -> str:
-    """`1.25 (95 %: 1.21 to 1.29)`."""
-    if found.low is None or found.high is None:
-        return f"{ratio_figure(found.ratio)} (no interval)"
-    low, high = ratio_figure(found.low), ratio_figure(found.high)
-    return f"{ratio_figure(found.ratio)} (95 %: {low} to {high})"
-
-
 @dataclass(frozen=True)
 class Leading:
-    """The server that carries more, in a sentence; the key of its best cell, and the test used."""
+    """The server that carries more: the values of its sentence, and the key of its best cell."""
 
-    sentence: str
+    values: Values
     best: str
-    tested: str
 
 
 @dataclass(frozen=True)
@@ -143,14 +120,9 @@ def best_servers(cells: Sequence[Measured]) -> list[Finding]:
     found = _against_best(standing)
     if not found:
         return []
-    best = standing.leaders[0]
-    text = f"{_best_words(best, found, cells)} {_CHOSEN}"
-    if not standing.is_settled:
-        verb = "establishes" if standing.pairs == 1 else "establish"
-        text += (
-            f" Where {_tested_words(standing)} {verb} no difference, which is faster stays open."
-        )
-    return [Finding("servers", text, tuple(cell.summary.key for cell in standing.leaders))]
+    values = {**_best_values(standing, found, cells), "settled": standing.is_settled}
+    keys = tuple(cell.summary.key for cell in standing.leaders)
+    return [Finding("servers", cells=keys, values=values)]
 
 
 def leading_server(cells: Sequence[Measured]) -> Leading | None:
@@ -167,9 +139,8 @@ def leading_server(cells: Sequence[Measured]) -> Leading | None:
         return None
     if any(each.n < FEWEST for _, each in found):
         return None
-    best = standing.leaders[0]
-    tested = f"the servers by {_tested_words(standing)}"
-    return Leading(_best_words(best, found, cells), best.summary.key, tested)
+    values = _best_values(standing, found, cells)
+    return Leading(values, standing.leaders[0].summary.key)
 
 
 def _standing(cells: Sequence[Measured]) -> _Standing:
@@ -217,46 +188,30 @@ def _against_best(standing: _Standing) -> list[tuple[Measured, Comparison]]:
     ]
 
 
-def _tested_words(standing: _Standing) -> str:
-    if standing.pairs == 1:
-        return "the test of their one pair of cells"
-    return f"tests of all {counted(standing.pairs, 'pair')} of their cells together (Holm)"
+def _best_values(
+    standing: _Standing, found: Sequence[tuple[Measured, Comparison]], cells: Sequence[Measured]
+) -> Values:
+    """The best cell, the ratios to the best cells of other servers, and the tests of all pairs.
 
-
-def _best_words(
-    best: Measured, found: Sequence[tuple[Measured, Comparison]], cells: Sequence[Measured]
-) -> str:
-    parts = [
-        f"{_times_words(comparison, best)} times the best of {_server(other)} "
-        f"({cell_label(others(other))})"
-        for other, comparison in found
-    ]
-    carried = value_words(best.summary.estimates[CONNECTIONS], best.is_bound(CONNECTIONS))
-    return (
-        f"The best of {_server(best)} ({cell_label(others(best))}) carries "
-        f"{carried} new connections/s, {joined(parts)}{_unranked_words(cells, best)}."
-    )
-
-
-def _times_words(found: Comparison, best: Measured) -> str:
-    """`1.25 (95 %: 1.21 to 1.29)`; `at least 1.21` if the best cell is a lower bound."""
-    if not best.is_bound(CONNECTIONS):
-        return reported(found)
-    return f"at least {ratio_figure(found.ratio if found.low is None else found.low)}"
-
-
-def _unranked_words(cells: Sequence[Measured], best: Measured) -> str:
-    """The number of unranked cells that may be better than the best ones."""
-    count = sum(
+    `unranked`: the number of unranked cells that may be better than the best ones.
+    """
+    best = standing.leaders[0]
+    unranked = sum(
         place_of(cell).direct
         and cell.summary.verdict != "unsupported"
         and cell is not best
         and not cell.may_rank(CONNECTIONS)
         for cell in cells
     )
-    if not count:
-        return ""
-    return f"; {counted(count, 'cell')} not ranked: a lower bound, or no valid rate of the server"
+    times = [
+        {"cell": other.summary.key, "ratio": comparison.as_estimate} for other, comparison in found
+    ]
+    return {
+        "best": best.summary.key,
+        "times": times,
+        "unranked": unranked,
+        "pairs": standing.pairs,
+    }
 
 
 def _rate(cell: Measured) -> float:
@@ -291,21 +246,14 @@ def _offload(cell: Measured, direct: Sequence[Measured]) -> Finding | None:
     group = cell.summary.factors["group"]
     same = next((o for o in direct if o.summary.factors["group"] == group), None)
     fastest = max(direct, key=_rate, default=None)
-    parts, keys = [], [cell.summary.key]
-    for other in (same, None if fastest is same else fastest):
-        comparison = compared(cell, other, CONNECTIONS)
-        if comparison is not None and other is not None:
-            with_group = other.summary.factors["group"]
-            parts.append(f"{reported(comparison)} times as many as direct with {with_group}")
-            keys.append(other.summary.key)
-    if not parts:
+    ratios = {
+        other.summary.key: comparison.as_estimate
+        for other in (same, fastest)
+        if other is not None and (comparison := compared(cell, other, CONNECTIONS)) is not None
+    }
+    if not ratios:
         return None
-    text = (
-        f"{cell_label(_but_group(cell))}: with {group} {place_of(cell).label} carries "
-        f"{with_interval(cell.summary.estimates[CONNECTIONS])} new connections/s, "
-        f"{' and '.join(parts)}."
-    )
-    return Finding("offload", text, tuple(keys))
+    return Finding("offload", cells=(cell.summary.key, *ratios), values={"ratios": ratios})
 
 
 def _but_group(cell: Measured) -> dict[str, str]:
