@@ -80,8 +80,15 @@ if '--probe' in sys.argv:
         else {'accepted': True, 'refusal': None}
         for offer in json.load(sys.stdin)['offers']
     ]
-    certificates = [{'key': 'ECDSA P-256', 'versions': ['1.3', '1.2']}]
-    found = {'schema': 'tlslab.probe/1', 'offers': offers, 'certificates': certificates}
+    certificates = [{
+        'key': 'ECDSA P-256', 'versions': ['1.3', '1.2'], 'not_before': 0, 'not_after': 1,
+        'signature_algorithm': 'ecdsa-with-SHA256',
+    }]
+    found = {
+        'schema': 'tlslab.probe/1', 'target': 'localhost', 'address': '127.0.0.1:9', 'versions': [],
+        'suites': [], 'groups': [], 'signature_schemes': [], 'offers': offers,
+        'certificates': certificates,
+    }
     print(json.dumps({**found, **more}))
     sys.exit()
 """
