@@ -3,12 +3,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from tlslab.domain.estimate import Estimate
-from tlslab.domain.estimates import shown
 from tlslab.domain.estimates import tiles as tile_rows
 from tlslab.domain.finding import CellSummary, Ranking, Tile
 from tlslab.domain.setting import RANKED_FIGURES
-from tlslab.domain.wording import figure
 
 _MOST_TILES = 5
 _FEWEST_TILES = 3
@@ -54,17 +51,6 @@ def lead(ranking: Ranking) -> Lead | None:
         tuple(place.cell for number, place in enumerate(places) if number in beaten),
         tuple(places[number].cell for number in others if number in below),
     )
-
-
-def value_words(found: Estimate, bound: bool = False) -> str:
-    """`3,412 (95 %: 3,390 to 3,440)`, `≥ 3,412` for a lower bound; with the unit of a cost."""
-    given = shown(found)
-    unit = "" if given.unit == "/s" else f" {given.unit}"
-    if bound:
-        return f"≥ {figure(given.value)}{unit}"
-    if given.low is None or given.high is None:
-        return f"{figure(given.value)}{unit}"
-    return f"{figure(given.value)}{unit} (95 %: {figure(given.low)} to {figure(given.high)})"
 
 
 def unranked(ranking: Ranking, mates: Iterable[CellSummary]) -> list[CellSummary]:

@@ -103,21 +103,6 @@ def _ceiling(value: float) -> int:
     return math.ceil(round(value, 9))
 
 
-# The dash between the ends of a range.
-RANGE = "–"
-
-
-def range_words(low: str, high: str) -> str:
-    """A range with its ends in figures: `3.5–10.4`; `-2.4 to 4.3`, where a dash would be a sign."""
-    dash = RANGE if not (low + high).count("-") else " to "
-    return f"{low}{dash}{high}"
-
-
-def rank_words(best: int, worst: int) -> str:
-    """The open ranks: `1`, or `1–3`."""
-    return str(best) if best == worst else f"{best}{RANGE}{worst}"
-
-
 def percent_as_given(share: float) -> str:
     """A share chosen by a user, with all its digits: `2.5 %`."""
     return f"{100 * share:g} %"

@@ -5,9 +5,8 @@ from collections.abc import Iterator, Sequence
 from tlslab.domain.estimates import CLIENT_COST, CONNECTIONS, MICRO, SERVER_COST
 from tlslab.domain.finding import Summary
 from tlslab.domain.stopping import LEAST_BLOCKS
-from tlslab.domain.wording import RANGE
 from tlslab.report import view
-from tlslab.words.numbers import NO_INTERVAL
+from tlslab.words.numbers import NO_INTERVAL, RANGE
 from tlslab.words.sentence import varied_label
 
 # The fact of a summary that names the source of the server's processor time.

@@ -16,7 +16,7 @@ from tlslab.domain.figure import DataTable, TableCell
 from tlslab.domain.finding import DIFFERS
 from tlslab.domain.plain import plain
 from tlslab.domain.wording import figure as figure_text
-from tlslab.domain.wording import range_words
+from tlslab.words.numbers import range_words
 
 # The number of cells that must share a hint for it to become the row's.
 SHARED = 3

@@ -28,15 +28,13 @@ from tlslab.domain.wording import (
     cell_label,
     difference,
     figure,
-    range_words,
-    rank_words,
     ratio_figure,
     setting_of,
 )
 from tlslab.report.few_trials import NOT_SHOWN
 from tlslab.words.answer import NOT_ENOUGH
 from tlslab.words.cautions import VERDICTS
-from tlslab.words.numbers import NO_INTERVAL
+from tlslab.words.numbers import NO_INTERVAL, range_words, rank_words
 from tlslab.words.sentence import varied_label
 
 LIMITS = {CLIENT_COST: CLIENT_LIMIT, SERVER_COST: SERVER_LIMIT}

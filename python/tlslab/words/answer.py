@@ -5,7 +5,8 @@ from collections.abc import Iterator
 
 from tlslab.domain.estimates import shown
 from tlslab.domain.finding import Answer, Lacking, Summary, Tile
-from tlslab.domain.wording import counted, figure, range_words
+from tlslab.domain.wording import counted, figure
+from tlslab.words.numbers import range_words
 
 NOT_ENOUGH = "Not enough to say."
 MORE = "Not enough to say more."

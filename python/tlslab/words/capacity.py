@@ -8,7 +8,6 @@ from tlslab.domain.capacity import CONFIRMING
 from tlslab.domain.cell_names import cell_names
 from tlslab.domain.estimates import CONNECTIONS
 from tlslab.domain.finding import Summary, Values
-from tlslab.domain.leading import value_words
 from tlslab.domain.open_maxima import open_label
 from tlslab.domain.stopping import LEAST_BLOCKS
 from tlslab.domain.wording import (
@@ -22,7 +21,7 @@ from tlslab.domain.wording import (
     ratio_figure,
 )
 from tlslab.words import reasons
-from tlslab.words.numbers import with_interval
+from tlslab.words.numbers import with_interval, with_unit
 from tlslab.words.sentence import Sentences
 
 # The largest number of characters of a reason in a sentence.
@@ -43,7 +42,7 @@ def _name(summary: Summary, key: str) -> str:
 
 
 def _maximum(summary: Summary, key: str, bound: bool) -> str:
-    return value_words(summary.cell(key).estimates[CONNECTIONS], bound)
+    return with_unit(summary.cell(key).estimates[CONNECTIONS], bound)
 
 
 def _maxima(values: Values, cells: Cells, summary: Summary) -> str:

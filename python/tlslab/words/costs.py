@@ -5,10 +5,9 @@ from collections.abc import Mapping
 from tlslab.domain.enough import too_wide
 from tlslab.domain.estimate import Estimate
 from tlslab.domain.finding import Summary, Values
-from tlslab.domain.leading import value_words
 from tlslab.domain.stopping import LEAST_BLOCKS
 from tlslab.domain.wording import capital, counted, difference, figure, joined, percent
-from tlslab.words.numbers import with_interval
+from tlslab.words.numbers import with_interval, with_unit
 from tlslab.words.sentence import Sentences
 
 # The parts of a connection (analysis.costs.cost_parts).
@@ -64,7 +63,7 @@ def _cost_of_parts(values: Values, cells: tuple[str, ...], summary: Summary) -> 
 
 def _costs(values: Values, cells: tuple[str, ...], summary: Summary) -> str:
     costs = [
-        f"{_PARTS[name]} {uncertain_words(cost) or value_words(cost)}"
+        f"{_PARTS[name]} {uncertain_words(cost) or with_unit(cost)}"
         for name, cost in values["parts"].items()
     ]
     return f"Processor time on {summary.environment.target.name}: {joined(costs)}."

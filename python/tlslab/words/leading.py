@@ -1,9 +1,8 @@
 """The sentences of an answer by rankings: who leads, what has no place, other settings."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
-from tlslab.domain.estimates import estimate_name, quantity, shown
+from tlslab.domain.estimates import estimate_name, quantity
 from tlslab.domain.finding import Summary, Values
 from tlslab.domain.wording import (
     capital,
@@ -11,12 +10,11 @@ from tlslab.domain.wording import (
     counted,
     difference,
     few,
-    figure,
     joined,
     ratio_figure,
     subject_noun,
 )
-from tlslab.words.numbers import with_interval
+from tlslab.words.numbers import with_interval, with_unit
 from tlslab.words.places import on_server
 from tlslab.words.sentence import Sentences, compared_name
 
@@ -36,12 +34,7 @@ _REASONS = {
 def value_words(summary: Summary, key: str, estimate: str) -> str:
     """`3,412 (95 %: 3,390 to 3,440)`, `≥ 3,412` for a lower bound; with the unit of a cost."""
     cell = summary.cell(key)
-    found = cell.estimates[estimate]
-    given = shown(found)
-    unit = "" if given.unit == "/s" else given.unit
-    found = replace(found, value=given.value, low=given.low, high=given.high)
-    bound = "≥" if cell.is_bound(estimate) else ""
-    return with_interval(found, unit=unit, bound=bound, absent="", form=figure)
+    return with_unit(cell.estimates[estimate], cell.is_bound(estimate))
 
 
 def _measured(summary: Summary, key: str, estimate: str) -> str:

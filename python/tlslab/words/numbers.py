@@ -2,9 +2,11 @@
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Literal
 
 from tlslab.domain.estimate import Estimate
+from tlslab.domain.estimates import shown
 from tlslab.domain.wording import counted, figure, percent, ratio_figure
 
 # The form of a number by its unit; others have three significant digits.
@@ -56,3 +58,26 @@ def interval(
     if low is None or high is None:
         return ""
     return f" (95 %: {form(low)} to {form(high)}{unit})"
+
+
+def with_unit(found: Estimate, bound: bool = False) -> str:
+    """`3,412 (95 %: 3,390 to 3,440)`, `≥ 3,412` for a lower bound; with the unit of a cost."""
+    given = shown(found)
+    unit = "" if given.unit == "/s" else given.unit
+    found = replace(found, value=given.value, low=given.low, high=given.high)
+    return with_interval(found, unit=unit, bound="≥" if bound else "", absent="", form=figure)
+
+
+# The dash between the ends of a range.
+RANGE = "–"
+
+
+def range_words(low: str, high: str) -> str:
+    """A range with its ends in figures: `3.5–10.4`; `-2.4 to 4.3`, where a dash would be a sign."""
+    dash = RANGE if not (low + high).count("-") else " to "
+    return f"{low}{dash}{high}"
+
+
+def rank_words(best: int, worst: int) -> str:
+    """The open ranks: `1`, or `1–3`."""
+    return str(best) if best == worst else f"{best}{RANGE}{worst}"

@@ -7,7 +7,6 @@ from tlslab.domain.wording import (
     figure,
     level_label,
     percent,
-    range_words,
     ratio_figure,
 )
 
@@ -69,11 +68,6 @@ def test_a_figure_has_three_digits(value: float, written: str) -> None:
 )
 def test_a_share_is_written_without_an_exponent(share: float, written: str) -> None:
     assert percent(share) == written
-
-
-def test_a_range_with_a_sign_has_no_dash_between_its_ends() -> None:
-    assert range_words("3.5", "10.4") == "3.5–10.4"
-    assert range_words("-2.4", "4.3") == "-2.4 to 4.3"
 
 
 def test_levels_of_a_mix_are_written_with_their_units() -> None:

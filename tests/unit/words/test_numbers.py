@@ -3,7 +3,7 @@
 import pytest
 
 from tlslab.domain.estimate import Estimate
-from tlslab.words.numbers import with_interval
+from tlslab.words.numbers import range_words, with_interval
 
 RATE = Estimate(3412.4, 3390.0, 3440.0, 5, "/s", "t")
 BARE = Estimate(3412.4, None, None, 3, "/s", "t")
@@ -24,3 +24,8 @@ BARE = Estimate(3412.4, None, None, 3, "/s", "t")
 )
 def test_a_number_has_its_interval(found: Estimate, options: dict[str, str], text: str) -> None:
     assert with_interval(found, **options) == text  # type: ignore[arg-type]
+
+
+def test_a_range_with_a_sign_has_no_dash_between_its_ends() -> None:
+    assert range_words("3.5", "10.4") == "3.5–10.4"
+    assert range_words("-2.4", "4.3") == "-2.4 to 4.3"

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from itertools import chain
 
 from tlslab.domain import figure
-from tlslab.domain.wording import range_words
 from tlslab.report.svg.markup import clean
 from tlslab.report.svg.text import exact, value_text
+from tlslab.words.numbers import range_words
 
 # The palette's number of colours, and of shapes and textures (charts.css).
 COLOURS = 8

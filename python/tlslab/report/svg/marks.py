@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from tlslab.domain.figure import Figure
-from tlslab.domain.wording import range_words
 from tlslab.report.svg.data import COLOURS, Line, Point
 from tlslab.report.svg.markup import joined, path, tag
 from tlslab.report.svg.scales import Scale
 from tlslab.report.svg.text import exact, in_full, shorten, value_text, width_of, written
+from tlslab.words.numbers import range_words
 
 # Half the size of a point's mark, and half the width of a whisker's cap.
 RADIUS = 4.0

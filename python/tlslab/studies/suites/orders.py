@@ -19,8 +19,8 @@ from tlslab.analysis.ranking import rank
 from tlslab.analysis.stats.estimate import Array, p_value
 from tlslab.analysis.stats.families import LEVEL, holm
 from tlslab.domain.estimates import quantity
-from tlslab.domain.wording import rank_words
 from tlslab.studies.suites.places import short_name
+from tlslab.words.numbers import rank_words
 
 # Fewer suites have no order worth comparing.
 LEAST_SUITES = 4
