@@ -12,7 +12,7 @@ from typing import Any
 import psutil
 
 from tlslab.domain.errors import CannotRunError
-from tlslab.lab.process_times import read_process, used
+from tlslab.lab.metering.processes import read_process, used
 from tlslab.servers.base import pinned
 
 PROCESSOR = 1

@@ -35,9 +35,9 @@ from tlslab.lab.generators.choose import generators
 from tlslab.lab.generators.host import HostFacts
 from tlslab.lab.generators.local import boot_id
 from tlslab.lab.generators.several import SeveralHosts
-from tlslab.lab.programs import require_program
 from tlslab.lab.store import to_json
 from tlslab.orphans import bound
+from tlslab.servers.programs import require_program
 
 NS = 10**9
 

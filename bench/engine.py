@@ -23,7 +23,7 @@ from bench.child import run
 from bench.server import GROUP, PAGE, SUITE, Page, Server, serving
 from tlslab.domain.errors import CannotRunError, TlslabError
 from tlslab.lab.process_times import read_process, used
-from tlslab.lab.programs import require_program
+from tlslab.servers.programs import require_program
 
 CONNECTIONS = 50
 

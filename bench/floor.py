@@ -9,8 +9,8 @@ from bench.server import GROUP, KEY, SUITE, Server
 from tlslab.analysis.primitive_costs import cost_us
 from tlslab.contract.primitives import Primitives
 from tlslab.domain.errors import CannotRunError
-from tlslab.lab.programs import require_program
 from tlslab.lab.store import from_json
+from tlslab.servers.programs import require_program
 
 # `tlslab-load --lean` authenticates one connection of N in full.
 SAMPLING_PERIOD = 128

@@ -23,9 +23,9 @@ from bench.provenance import ROOT, Made, made
 from bench.validity_file import FILE, Gated, read
 from bench.validity_page import publish
 from tlslab.domain.errors import CannotRunError, TlslabError
-from tlslab.lab.environment import machine
-from tlslab.lab.programs import require_program
+from tlslab.lab.opening import machine
 from tlslab.servers.process import ServerProcess
+from tlslab.servers.programs import require_program
 from tlslab.servers.reference import EventReader
 
 SCRIPT = ROOT / "docs" / "ci" / "gate.sh"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from bench.server import GROUP, SUITE, Server
 from tlslab.domain.errors import CannotRunError
-from tlslab.lab.programs import require_program
+from tlslab.servers.programs import require_program
 
 
 @dataclass(frozen=True)

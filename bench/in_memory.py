@@ -15,8 +15,8 @@ from pathlib import Path
 from bench.blocks import interleaved, ratio
 from bench.child import PROCESSOR
 from tlslab.domain.errors import CannotRunError, TlslabError
-from tlslab.lab.programs import require_program
 from tlslab.servers.base import pinned
+from tlslab.servers.programs import require_program
 
 ROOT = Path(__file__).parent.parent
 DIRECT = ROOT / "target" / "release" / "examples" / "in_memory_direct"

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tlslab.domain.errors import CannotRunError, TlslabError
-from tlslab.lab.programs import require_program
+from tlslab.servers.programs import require_program
 from tlslab.servers.base import require
 
 # All work of a side is inside these functions (in_memory/exchange.rs, bulk.rs), which are never

@@ -22,7 +22,7 @@ from bench.generators import Command, Generator, h2load, tlslab_load_requests, w
 from bench.results import Bar, Results, Sample, as_run, console, write
 from bench.server import GROUP, SUITE, Page, Server, serving
 from tlslab.domain.errors import CannotRunError, TlslabError
-from tlslab.lab.programs import require_program
+from tlslab.servers.programs import require_program
 
 CONNECTIONS = 128
 PAGE = Page(4096, http2=True)

@@ -18,7 +18,7 @@ from pathlib import Path
 from bench.provenance import ROOT, made
 from bench.validity_file import FILE, Kills, read
 from bench.validity_page import publish
-from tlslab.lab.environment import machine
+from tlslab.lab.opening import machine
 
 TEST = Path("tests", "live", "test_kills.py")
 KILLS = 100

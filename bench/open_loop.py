@@ -35,8 +35,8 @@ from bench.results import console
 from bench.server import GROUP, SUITE, Server, serving
 from tlslab.domain.errors import CannotRunError, TlslabError
 from tlslab.lab.placement import may_run_in_real_time
-from tlslab.lab.programs import require_program
 from tlslab.servers.base import pinned
+from tlslab.servers.programs import require_program
 
 RATE = 2000
 ARRIVALS = ("constant", "poisson")

@@ -15,7 +15,7 @@ from bench.blocks import interleaved, ratio
 from bench.engine import AtLimit
 from bench.server import serving
 from tlslab.domain.errors import CannotRunError, TlslabError
-from tlslab.lab.process_times import read_process, used
+from tlslab.lab.metering.processes import read_process, used
 
 DEFAULT = "default"
 WAYS = {

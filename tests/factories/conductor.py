@@ -14,9 +14,9 @@ from tlslab.experiment import dumps, load, make_plan, with_levels
 from tlslab.lab.conductor import carry_out
 from tlslab.lab.deployments import Prepared, Servers
 from tlslab.lab.engine import Engine
-from tlslab.lab.environment import describe
 from tlslab.lab.generators import GeneratorPool
 from tlslab.lab.matrix.agenda import BlocksAgenda, Ending
+from tlslab.lab.opening import describe
 from tlslab.lab.placement import Placement
 from tlslab.lab.serving import Benches
 from tlslab.lab.specs import Aim

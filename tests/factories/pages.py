@@ -23,8 +23,7 @@ from tlslab.analysis.why.rules import load_rules
 from tlslab.domain.finding import Summary
 from tlslab.domain.workload import KeepAlive, Window
 from tlslab.experiment import load
-from tlslab.lab.recommend_from_run import recommendations
-from tlslab.lab.results import summary_of
+from tlslab.lab.results import recommendations, summary_of
 from tlslab.report import render_history_html, render_html
 
 HISTORY = "history"

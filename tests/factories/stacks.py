@@ -10,7 +10,7 @@ from factories.run import World, made_run
 from tlslab.domain.run import RunContents
 from tlslab.domain.stacks import CellStacks
 from tlslab.lab.store import from_json
-from tlslab.lab.store.packed import unpack
+from tlslab.lab.store.folder import unpack
 
 _KEPT = Path(__file__).parents[1] / "unit" / "analysis" / "why" / "stacks.jsonl"
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from live.harness import SMALL, Own, Tlslab, setting
-from tlslab.lab.programs import require_program
 from tlslab.servers import Nginx, Reference
+from tlslab.servers.programs import require_program
 
 # A shell that starts the tests in the background makes them, and all of their children, ignore
 # SIGINT.

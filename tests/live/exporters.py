@@ -17,7 +17,7 @@ from pathlib import Path
 import psutil
 
 from tlslab.domain.errors import CannotRunError
-from tlslab.lab.server_side.exporter import Exporter
+from tlslab.lab.metering.exporter import Exporter
 from tlslab.servers.configured import free_port
 
 

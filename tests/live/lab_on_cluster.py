@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from live.harness import makes_load
 from live.hosts import PORT, NamespaceHost
 from tlslab.lab.generators.cluster.ray_hosts import HEAD_SILENT_S
-from tlslab.lab.programs import require_program
+from tlslab.servers.programs import require_program
 
 # Time limits for a machine that other programs use as well.
 RUN_S = 280.0

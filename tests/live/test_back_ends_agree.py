@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from live.harness import Own
-from tlslab.lab.programs import require_program
+from tlslab.servers.programs import require_program
 
 COUNT = 20
 

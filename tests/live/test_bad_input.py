@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from live.harness import Own, Tlslab, assert_finished, setting, trials
-from tlslab.lab.programs import require_program
 from tlslab.servers import Authority, Reference
 from tlslab.servers.certificates import SERVER_NAME, VALID_DAYS, CertificateFiles, Purpose
+from tlslab.servers.programs import require_program
 
 Small = Callable[..., str]
 

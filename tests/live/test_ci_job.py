@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tlslab.domain.estimates import estimate_name
-from tlslab.lab.programs import require_program
+from tlslab.servers.programs import require_program
 
 ROOT = Path(__file__).parents[2]
 GATE = ROOT / "docs" / "ci" / "gate.sh"

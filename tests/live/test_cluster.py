@@ -12,7 +12,7 @@ import pytest
 from live.driven import LOAD_MS, Driver, Line, loaded
 from live.hosts import Hosts, NamespaceHost, cluster, lacking
 from live.lab_on_cluster import address, assert_nothing_of_the_lab, until
-from tlslab.lab.programs import require_program
+from tlslab.servers.programs import require_program
 
 pytestmark = [
     pytest.mark.cluster,

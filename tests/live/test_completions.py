@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tlslab.lab.programs import require_program
+from tlslab.servers.programs import require_program
 
 LIMIT_S = 60
 

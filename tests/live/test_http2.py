@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from live.harness import Own, setting
-from tlslab.lab.programs import require_program
 from tlslab.servers import Nginx
 from tlslab.servers.certificates import Authority
+from tlslab.servers.programs import require_program
 
 # Answers every request with the number of bytes in its path; prints the address to standard output.
 NODE = """

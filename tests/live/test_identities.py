@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from tlslab.lab.programs import require_program
 from tlslab.servers.certificates import Authority, CertificateFiles
 from tlslab.servers.nginx import find_nginx
 from tlslab.servers.process import ServerProcess, wait_until
+from tlslab.servers.programs import require_program
 
 START_S = 20.0
 

@@ -19,11 +19,11 @@ from cryptography.hazmat.primitives.asymmetric import padding, rsa, utils
 
 from live.hosts import lacking
 from tlslab.domain.errors import CannotRunError
-from tlslab.lab.programs import require_program
 from tlslab.servers import namespaces
 from tlslab.servers.certificates import Authority, CertificateFiles
 from tlslab.servers.openbao import NodeApi
 from tlslab.servers.process import runs
+from tlslab.servers.programs import require_program
 from tlslab.servers.signer import ClusterSetting, SigningCluster, signing_cluster
 from tlslab.servers.softhsm import Pkcs11Token, make_token
 

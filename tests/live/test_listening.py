@@ -11,7 +11,7 @@ import pytest
 from live.harness import Tlslab, setting
 from tlslab.domain.deployment import Deployment
 from tlslab.domain.profile import Profile
-from tlslab.lab.generators.single import local_pool
+from tlslab.lab.engine import local_pool
 from tlslab.lab.specs import Aim, preflight_spec
 from tlslab.servers import MANAGED, build
 

@@ -14,7 +14,7 @@ from live.studies import assert_whole, study_named
 from tlslab.advice.emit import FORMS, Offer, Preference, offer_of
 from tlslab.advice.policy import policies
 from tlslab.advice.setting_grade import Subject, unmeasured_groups
-from tlslab.lab.programs import require_program
+from tlslab.servers.programs import require_program
 
 # Orders that no server has by default.
 ORDERS: dict[Subject, tuple[str, ...]] = {

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from live.harness import SMALL, Tlslab, assert_finished, measured
-from tlslab.lab.programs import require_program
 from tlslab.servers import Nginx
 from tlslab.servers.base import Setting
+from tlslab.servers.programs import require_program
 
 # Each request as one character: `r` on a resumed connection, `.` on another.
 LOG = "log_format kind '$ssl_session_reused'; access_log {path} kind;"

@@ -10,9 +10,9 @@ import pytest
 
 from live.exporters import machine_of, node_exporter
 from live.harness import Own, Tlslab, assert_finished, trials
-from tlslab.lab.programs import require_program
-from tlslab.lab.server_side.exporter import Exporter
-from tlslab.lab.server_side.side import Side, SideMeter
+from tlslab.lab.metering.exporter import Exporter
+from tlslab.lab.metering.side import Side, SideMeter
+from tlslab.servers.programs import require_program
 
 Small = Callable[..., str]
 

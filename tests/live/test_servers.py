@@ -19,11 +19,11 @@ from tlslab.domain.deployment import Deployment
 from tlslab.domain.errors import CannotRunError
 from tlslab.domain.levels import Levels
 from tlslab.domain.names import ECDSA_SCHEMES, RSA_SCHEMES
-from tlslab.lab.accounting import read
-from tlslab.lab.process_times import used
-from tlslab.lab.programs import require_program
+from tlslab.lab.metering.meter import read
+from tlslab.lab.metering.processes import used
 from tlslab.servers import Running, Setting, Target, build, ports
 from tlslab.servers.process import runs
+from tlslab.servers.programs import require_program
 
 SERVERS = ("nginx", "apache", "haproxy")
 DOCUMENT_BYTES = 4096

@@ -19,7 +19,7 @@ from live.hosts import Hosts, NamespaceHost, cluster, lacking
 from live.lab_on_cluster import Lab, address, assert_nothing_of_the_lab, served, until
 from tlslab.analysis.validity import SERVER_LOADED
 from tlslab.experiment.short import VARIABLE
-from tlslab.lab.programs import require_program
+from tlslab.servers.programs import require_program
 
 pytestmark = [
     pytest.mark.cluster,

@@ -12,7 +12,7 @@ from live.harness import Tlslab, trials
 from live.test_servers import Started, started, wanted
 from tlslab.domain.deployment import Deployment
 from tlslab.domain.levels import Levels
-from tlslab.lab.programs import require_program
+from tlslab.servers.programs import require_program
 
 STAPLING = Levels.of(ocsp_stapling="on")
 

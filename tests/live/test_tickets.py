@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from tlslab.lab.programs import require_program
 from tlslab.servers import Authority
 from tlslab.servers.certificates import CertificateFiles
 from tlslab.servers.process import ServerProcess, wait_until
+from tlslab.servers.programs import require_program
 
 LIGHTTPD = """\
 server.modules = ("mod_openssl")

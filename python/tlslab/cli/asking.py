@@ -12,7 +12,7 @@ from tlslab.cli.console import conclude
 from tlslab.cli.engine_error import engine_error
 from tlslab.cli.values import as_place
 from tlslab.domain.errors import CannotRunError, UsageError
-from tlslab.lab.trust import whom_to_trust
+from tlslab.lab.request import whom_to_trust
 from tlslab.orphans import bound
 
 EXIT_INTERRUPTED = 130
@@ -72,7 +72,7 @@ class Asked:
 
 def ask(asked: Asked, only: str | None, as_json: bool) -> "subprocess.CompletedProcess[str]":
     """Runs the engine's probe. Raises UsageError, and typer.Exit on an interruption."""
-    from tlslab.lab.programs import require_program
+    from tlslab.servers.programs import require_program
 
     whom_to_trust(asked.ca, insecure=False)
     options = {

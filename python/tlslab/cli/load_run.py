@@ -47,15 +47,15 @@ from tlslab.domain.errors import CannotRunError, EngineError, UsageError
 from tlslab.domain.events import EngineEnded, GeneratorLost, Pace, Rate, RunEnded
 from tlslab.domain.trial import MachineUsage
 from tlslab.domain.wording import counted
-from tlslab.lab.accounting import Meter
-from tlslab.lab.engine_output import Event, EventLines, answer
+from tlslab.lab.engine_output import Event, answer_of
 from tlslab.lab.generators.choose import check_generators, check_policy, several_generators
 from tlslab.lab.generators.pool import LostInRunError
 from tlslab.lab.generators.several import SeveralHosts
-from tlslab.lab.programs import require_program
-from tlslab.lab.server_side.side import Side, SideMeter
+from tlslab.lab.metering.meter import Meter
+from tlslab.lab.metering.side import Side, SideMeter
 from tlslab.report.live.state import State
 from tlslab.servers.guard import bound
+from tlslab.servers.programs import require_program
 
 # Phases of the engine after the measurement.
 _OVER = ("drain", "done")
@@ -350,9 +350,7 @@ def pool_spec(given: Sequence[str], allowed: Sequence[str]) -> tuple[dict[str, A
     hosts = [word for host in allowed for word in ("--allow", host)]
     command = [require_program("tlslab-load"), "--json", "--print-spec", *hosts, *line]
     done = subprocess.run(command, capture_output=True, timeout=_PRINT_S, check=False)
-    lines = EventLines(lambda event: None)
-    lines.feed(done.stderr + b"\n")
-    return answer(done.stdout, done.returncode, lines.words), output
+    return answer_of(done), output
 
 
 def _into(output: Path, mode: Literal["ab", "wb"], record: bytes) -> None:

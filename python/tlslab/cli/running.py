@@ -22,10 +22,8 @@ from tlslab.domain.errors import UsageError
 from tlslab.domain.experiment import Experiment
 from tlslab.domain.finding import Summary
 from tlslab.experiment import file_kind, load, shipped
-from tlslab.lab.budget import MOST, within
-from tlslab.lab.experiment_run import Request
-from tlslab.lab.generators.choose import check_generators, check_policy
-from tlslab.lab.generators.reachability import require_reachable
+from tlslab.lab.experiment_run import MOST_BY_BUDGET, Request, within
+from tlslab.lab.generators.choose import check_generators, check_policy, require_reachable
 from tlslab.lab.store import RunFolder
 from tlslab.servers.address import own_address
 from tlslab.servers.external import parse_hook
@@ -54,7 +52,7 @@ def run(context: typer.Context, watching: Watching) -> int:
     request = replace(_request(wanted, options), spare_versions=_spare_versions(given, wanted))
     if given["budget"] is not None and file_kind(wanted).why_fixed:
         budget_s = as_seconds(given["budget"], "--budget")
-        fitted = within(request, budget_s, given["blocks"] or MOST)
+        fitted = within(request, budget_s, given["blocks"] or MOST_BY_BUDGET)
         request = fitted.request
         if fitted.reservation:
             say(f"warning: {fitted.reservation}")

@@ -30,7 +30,7 @@ def command(
     _version: Version = False,
 ) -> None:
     """List the servers that the lab can start here, with what each accepts in a probe."""
-    from tlslab.lab.generators.single import local_pool
+    from tlslab.lab.engine import local_pool
     from tlslab.lab.store import to_json
     from tlslab.lab.survey import survey
     from tlslab.servers import MANAGED, find_kind

@@ -18,9 +18,9 @@ from tlslab.experiment import make_cells, refuse_levels, short
 from tlslab.lab.discovery import discover
 from tlslab.lab.foresee import refuse_factors_of_own_servers
 from tlslab.lab.generators import GeneratorPool
+from tlslab.lab.metering.side import Side
 from tlslab.lab.placement import Placement, may_run_in_real_time, place, usable
 from tlslab.lab.request import Request
-from tlslab.lab.server_side.side import Side
 from tlslab.lab.specs import Aim
 from tlslab.servers import Running, Setting, build, find_kind, lacking, with_one_key
 from tlslab.servers.address import LOOPBACK

@@ -17,6 +17,7 @@ from tlslab.domain.errors import EngineError
 from tlslab.lab.engine_output import Event, EventLines, Listener, answer
 from tlslab.lab.store import from_json
 from tlslab.orphans import bound
+from tlslab.servers.programs import require_program
 
 __all__ = ["Engine", "Event", "Listener"]
 
@@ -24,15 +25,54 @@ __all__ = ["Engine", "Event", "Listener"]
 # these steps has a deadline of ten seconds, so that only an engine that hangs takes longer.
 SLACK_S = 60.0
 
-# The lowest rate at which any machine opens idle connections, for the deadline of `hold`.
-SLOWEST_PER_S = 50
 # A probe ends by itself after two minutes.
 PROBE_S = 120.0
+
+# The options of an engine that reads its specification from standard input, and that only makes
+# one verified connection.
+SPEC = ("--spec", "-")
+PREFLIGHT = ("--json", "--preflight", *SPEC)
+
+# The lowest rate at which any machine opens idle connections, for the deadline of `hold`.
+SLOWEST_PER_S = 50
 
 PATIENCE_S = 2.0
 
 
-class Engine:
+class Questions:
+    """The methods of a GeneratorPool that only ask one engine. Each raises EngineError."""
+
+    def _ask(
+        self,
+        flags: Sequence[str],
+        given: bytes,
+        seconds: float,
+        environment: Mapping[str, str] | None = None,
+    ) -> dict[str, Any]:
+        """The engine's answer; `given` is its standard input. Raises EngineError."""
+        raise NotImplementedError
+
+    def primitives(self, flags: Sequence[str]) -> Primitives:
+        """See `GeneratorPool`."""
+        data = self._ask(["--primitives", "--json", *flags], b"", SLACK_S)
+        return from_json({"primitives": data["primitives"]}, Primitives)
+
+    def in_memory(
+        self,
+        flags: Sequence[str],
+        seconds: float = 0.0,
+        environment: Mapping[str, str] | None = None,
+    ) -> dict[str, Any]:
+        """See `GeneratorPool`."""
+        return self._ask(["--in-memory", "--json", *flags], b"", seconds + SLACK_S, environment)
+
+    def probe(self, spec: Mapping[str, Any]) -> ProbeRecord:
+        """See `GeneratorPool`."""
+        data = self._ask(["--json", "--probe", *SPEC], as_input(spec), PROBE_S + SLACK_S)
+        return from_json(data, ProbeRecord)
+
+
+class Engine(Questions):
     """The load generator `tlslab-load`, as a pool of one."""
 
     # The number of generators, and the number with which the search for a maximum starts.
@@ -56,62 +96,30 @@ class Engine:
         opening = spec.get("load", {}).get("open_within_ms", 0)
         windows = (opening + spec["warmup_ms"] + spec["stop"].get("duration_ms", 0)) / 1000
         flags = ["--json", "--events"] + ([] if trace is None else ["--trace", str(trace)])
-        data = self._call(flags, spec, windows + SLACK_S, listener)
+        data = self._ask([*flags, *SPEC], as_input(spec), windows + SLACK_S, listener=listener)
         return from_json(data, RunRecord)
 
     def preflight(self, spec: Mapping[str, Any]) -> tuple[Preflight, str]:
         """Makes one verified connection; returns its findings and the back end that made it."""
-        data = self._call(["--json", "--preflight"], spec, SLACK_S, lambda event: None)
+        data = self._ask(PREFLIGHT, as_input(spec), SLACK_S)
         return from_json(data["preflight"], Preflight), str(data["backend"])
 
     def hold(
         self, spec: Mapping[str, Any], levels: Sequence[int], dwell_s: float, listener: Listener
     ) -> HoldRecord:
         """Holds idle connections at each level; an event reports each level. Raises EngineError."""
-        flags = ["--json", "--events", "--hold", ",".join(map(str, levels))]
+        flags = ["--json", "--events", *SPEC, "--hold", ",".join(map(str, levels))]
         flags += ["--dwell", f"{dwell_s:g}s"]
         seconds = len(levels) * dwell_s + levels[-1] / SLOWEST_PER_S + SLACK_S
-        return from_json(self._call(flags, spec, seconds, listener), HoldRecord)
-
-    def primitives(self, flags: Sequence[str]) -> Primitives:
-        """The costs of the named primitives on this machine. Raises EngineError."""
-        data = self._ask(["--primitives", "--json", *flags], b"", SLACK_S, lambda event: None)
-        return from_json({"primitives": data["primitives"]}, Primitives)
-
-    def in_memory(
-        self,
-        flags: Sequence[str],
-        seconds: float = 0.0,
-        environment: Mapping[str, str] | None = None,
-    ) -> dict[str, Any]:
-        """Handshakes without sockets for `seconds`; returns the engine's record. Raises
-        EngineError.
-
-        `environment`: variables for a module that holds the key.
-        """
-        line = ["--in-memory", "--json", *flags]
-        return self._ask(line, b"", seconds + SLACK_S, lambda event: None, environment)
-
-    def probe(self, spec: Mapping[str, Any]) -> ProbeRecord:
-        """Everything that a server accepts, and whether it takes the offers, without load.
-
-        Raises EngineError.
-        """
-        data = self._call(["--json", "--probe"], spec, PROBE_S + SLACK_S, lambda event: None)
-        return from_json(data, ProbeRecord)
-
-    def _call(
-        self, flags: list[str], spec: Mapping[str, Any], seconds: float, listener: Listener
-    ) -> dict[str, Any]:
-        return self._ask(["--spec", "-", *flags], json.dumps(spec).encode(), seconds, listener)
+        return from_json(self._ask(flags, as_input(spec), seconds, listener=listener), HoldRecord)
 
     def _ask(
         self,
         flags: Sequence[str],
         given: bytes,
         seconds: float,
-        listener: Listener,
         environment: Mapping[str, str] | None = None,
+        listener: Listener = lambda event: None,
     ) -> dict[str, Any]:
         # KILL on the lab's death: an engine without its lab must not continue to load a server.
         command = [*bound("KILL"), self._program, *flags]
@@ -128,6 +136,11 @@ class Engine:
             return answer(output, child.wait(), words)
         finally:
             _end(child)
+
+
+def as_input(spec: Mapping[str, Any]) -> bytes:
+    """A specification as the engine's standard input."""
+    return json.dumps(spec).encode()
 
 
 def _converse(
@@ -172,3 +185,8 @@ def _end(child: subprocess.Popen[bytes]) -> None:
     for stream in (child.stdout, child.stderr):
         if stream is not None:
             stream.close()
+
+
+def local_pool() -> Engine:
+    """The engine on this machine. Raises CannotRunError if it is missing."""
+    return Engine(require_program("tlslab-load"))

@@ -4,6 +4,7 @@ Imports only Python's standard library and light modules: nodes of a cluster run
 """
 
 import json
+import subprocess
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -52,6 +53,13 @@ def answer(output: bytes, code: int, words: str) -> dict[str, Any]:
         message = str(data.get("message", class_))
         raise EngineError(class_, message, str(data.get("remedy") or ""))
     return data
+
+
+def answer_of(done: subprocess.CompletedProcess[bytes]) -> dict[str, Any]:
+    """The answer of an engine that has ended, whose events are not wanted. Raises EngineError."""
+    lines = EventLines(lambda event: None)
+    lines.feed(done.stderr + b"\n")
+    return answer(done.stdout, done.returncode, lines.words)
 
 
 def _object(text: bytes) -> dict[str, Any] | None:

@@ -1,10 +1,12 @@
 """A whole run of an experiment, whatever its kind."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from tlslab.domain import events
 from tlslab.domain.errors import UsageError
 from tlslab.domain.experiment import COSTS, EXAMPLES, MATRIX
+from tlslab.domain.stopping import LEAST_BLOCKS
+from tlslab.experiment import file_kind
 from tlslab.lab import required_parts
 from tlslab.lab.foresee import Foreseen
 from tlslab.lab.kinds import kind_of
@@ -78,3 +80,50 @@ def _check_why(request: Request) -> None:
             "--why samples the processes of a server that the lab starts",
             "give --target nginx, apache, ... (`tlslab targets` lists them)",
         )
+
+
+# `--budget` gives as many blocks as fit into a time. An interval needs two, a finding LEAST_BLOCKS;
+# more than the most require --blocks.
+LEAST_BY_BUDGET = 2
+MOST_BY_BUDGET = 50
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A request whose blocks fit into a time, and the number of blocks."""
+
+    request: Request
+    blocks: int
+
+    @property
+    def reservation(self) -> str:
+        """A warning that the blocks are too few for a finding; empty if they suffice."""
+        if self.blocks >= LEAST_BLOCKS:
+            return ""
+        return (
+            f"--budget: {self.blocks} blocks fit, and fewer than {LEAST_BLOCKS} carry no sentence: "
+            "the report will have figures and conclude nothing; give more time, or --quick"
+        )
+
+
+def within(request: Request, budget_s: float, most: int = MOST_BY_BUDGET) -> Fitted:
+    """The request with as many blocks as fit into the budget.
+
+    The number is decided before anything is measured, so that ordinary intervals hold.
+    Raises UsageError if not even two fit.
+    """
+    found = None
+    for blocks in range(LEAST_BY_BUDGET, max(most, LEAST_BY_BUDGET) + 1):
+        experiment = file_kind(request.experiment).with_blocks(request.experiment, blocks)
+        candidate = replace(request, experiment=experiment)
+        seconds = foresee(candidate).seconds
+        if seconds > budget_s:
+            if found is None:
+                raise UsageError(
+                    f"--budget: two blocks take about {round(seconds)} s",
+                    "give more time, or --quick, or fewer levels (--set)",
+                )
+            break
+        found = Fitted(candidate, blocks)
+    assert found is not None
+    return found

@@ -1,11 +1,16 @@
 """A run's raw results for other tools: as data frames, and as files."""
 
+import csv
+import io
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from hdrh.histogram import HdrHistogram
+
 from tlslab.analysis.frames import FRAMES
+from tlslab.analysis.frames.frame import Column, Frame, Value
 from tlslab.domain.command_line import Format
 from tlslab.domain.errors import CannotRunError, UsageError
 from tlslab.domain.run import RunContents
@@ -14,9 +19,94 @@ from tlslab.domain.run_record import load_histograms, load_summaries
 from tlslab.domain.trial import Trial
 from tlslab.lab.results import read_contents
 from tlslab.lab.store import RunFolder
-from tlslab.lab.store.frames import arrow_table, write_csv, write_parquet
-from tlslab.lab.store.hgrm import write_hgrm
 from tlslab.report import resume_command
+
+
+def arrow_table(frame: Frame) -> Any:
+    """A pyarrow.Table with the columns' kinds; unit and meaning are the metadata of each field.
+
+    Raises CannotRunError if pyarrow is missing.
+    """
+    pa = _pyarrow()
+    types = {
+        "text": pa.string(),
+        "integer": pa.int64(),
+        "number": pa.float64(),
+        "truth": pa.bool_(),
+    }
+    schema = pa.schema(
+        [
+            pa.field(each.name, types[each.kind], metadata={"unit": each.unit, "about": each.about})
+            for each in frame.columns
+        ]
+    )
+    columns = zip(*frame.rows, strict=True) if frame.rows else ((),) * len(frame.columns)
+    arrays = [
+        pa.array(values, types[column.kind])
+        for column, values in zip(frame.columns, columns, strict=True)
+    ]
+    return pa.table(arrays, schema=schema)
+
+
+def write_parquet(frame: Frame, path: Path) -> None:
+    """Writes one frame. Raises CannotRunError if pyarrow is missing."""
+    table = arrow_table(frame)
+    import pyarrow.parquet
+
+    pyarrow.parquet.write_table(table, path)
+
+
+def write_csv(frame: Frame, path: Path) -> None:
+    """Writes one frame (RFC 4180): a line of names, numbers in full, an empty field for None."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow([column.name for column in frame.columns])
+        for row in frame.rows:
+            pairs = zip(frame.columns, row, strict=True)
+            writer.writerow([_field(column, value) for column, value in pairs])
+
+
+def _field(column: Column, value: Value) -> str:
+    if value is None:
+        return ""
+    if column.kind == "truth":
+        return "true" if value else "false"
+    return value if isinstance(value, str) else repr(value)
+
+
+def _pyarrow() -> Any:
+    try:
+        import pyarrow
+    except ImportError:
+        raise CannotRunError(
+            "pyarrow is not installed", "pip install 'pyarrow>=18', or export as CSV"
+        ) from None
+    return pyarrow
+
+
+# The times are nanoseconds, the table has milliseconds.
+_NS_PER_MS = 1e6
+
+_DEVIATION = re.compile(rb"(StdDeviation\s*=\s*)([\d.]+)")
+
+
+def write_hgrm(encoded: Sequence[str], path: Path) -> None:
+    """Writes the percentiles of all values of some histograms in milliseconds.
+
+    `encoded` are HdrHistograms V2 in base64, in nanoseconds; they are added without loss.
+    """
+    whole = HdrHistogram.decode(encoded[0])
+    for text in encoded[1:]:
+        whole.decode_and_add(text)
+    table = io.BytesIO()
+    whole.output_percentile_distribution(table, _NS_PER_MS)
+
+    def scaled(found: re.Match[bytes]) -> bytes:
+        # The library leaves the deviation in the histogram's own unit.
+        return found[1] + b"%12.*f" % (whole.significant_figures, float(found[2]) / _NS_PER_MS)
+
+    path.write_bytes(_DEVIATION.sub(scaled, table.getvalue()))
+
 
 # Factors of a capacity experiment's steps that number the repetitions of a load.
 REPETITION = ("visit", "repetition")

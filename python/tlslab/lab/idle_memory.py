@@ -16,8 +16,8 @@ from tlslab.domain.scale import SCHEMA, BackendScale, Reading, Scale
 from tlslab.domain.workload import EXPECTED_STATUS
 from tlslab.experiment.short import asked_for
 from tlslab.lab.discovery import with_status_remedy
+from tlslab.lab.engine import local_pool
 from tlslab.lab.generators import GeneratorPool
-from tlslab.lab.generators.single import local_pool
 from tlslab.lab.placement import place
 from tlslab.lab.private import private_folder
 from tlslab.lab.specs import Aim, preflight_spec

@@ -1,19 +1,33 @@
-"""Opens a run folder: the one to resume, if its experiment is the same, or else a new one."""
+"""Opens a run folder: the one to resume, if its experiment is the same, or else a new one.
+
+A new one has the environment of its run: machine, programs, target.
+"""
 
 import datetime
+import os
+import platform
 import random
 import re
-from collections.abc import Callable
+import ssl
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-from tlslab.domain.errors import UsageError
+import psutil
+
+import tlslab
+from tlslab.contract.primitives import Primitives
+from tlslab.domain.errors import StoreError, UsageError
 from tlslab.domain.experiment import Experiment
 from tlslab.domain.plan import Plan
-from tlslab.domain.run import Environment, TargetInfo
+from tlslab.domain.run import Deployed, Environment, TargetInfo
+from tlslab.domain.selftest import Selftest
 from tlslab.experiment import dumps, file_kind
 from tlslab.lab.foresee import require_cells
+from tlslab.lab.placement import Placement
 from tlslab.lab.request import Request
 from tlslab.lab.store import RunFolder
+from tlslab.lab.store.selftest_file import read_selftest
 from tlslab.report import resume_command
 
 
@@ -73,3 +87,68 @@ def default_folder(experiment: str, target: TargetInfo | None) -> Path:
     name = re.sub(r"[^A-Za-z0-9.+-]", "_", name)[:64]
     now = datetime.datetime.now(datetime.UTC).strftime("%Y%m%dT%H%M%SZ")
     return Path("runs") / "-".join(filter(None, (experiment, name, now)))
+
+
+def describe(
+    target: TargetInfo,
+    placement: Placement,
+    command: Sequence[str],
+    warnings: Sequence[str],
+    primitives: Primitives | None = None,
+    deployments: Sequence[Deployed] = (),
+) -> Environment:
+    """The environment of a run that starts now."""
+    now = datetime.datetime.now(datetime.UTC)
+    here = machine()
+    return Environment(
+        created=now.isoformat(timespec="seconds"),
+        tlslab=tlslab.__version__,
+        command=tuple(command),
+        target=target,
+        generator_processors=placement.generator,
+        machine=here,
+        versions={"python": platform.python_version(), "python_ssl": ssl.OPENSSL_VERSION},
+        warnings=tuple(warnings),
+        primitives=primitives,
+        deployments=tuple(deployments),
+        selftest=selftest_of(here),
+    )
+
+
+def selftest_of(here: Mapping[str, Any]) -> Selftest | None:
+    """The self-test made on such a machine by this version; None without one.
+
+    A damaged file counts as no self-test and does not prevent a run.
+    """
+    try:
+        kept = read_selftest()
+    except StoreError:
+        return None
+    return kept if kept is not None and kept.holds_for(tlslab.__version__, here) else None
+
+
+def machine() -> dict[str, Any]:
+    """The machine: kernel, processor, memory; nothing that names its owner."""
+    model, virtual = _processor()
+    return {
+        "system": platform.system(),
+        "kernel": platform.release(),
+        "architecture": platform.machine(),
+        "processor": model,
+        "processors": os.cpu_count(),
+        "usable_processors": len(os.sched_getaffinity(0)),
+        "memory_bytes": psutil.virtual_memory().total,
+        "virtual": virtual,
+        "load_average": os.getloadavg()[0],
+    }
+
+
+def _processor() -> tuple[str, bool]:
+    """The processor's model name, and whether its flags show a hypervisor."""
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as file:
+            lines = [line.partition(":") for line in file]
+    except OSError:
+        return platform.processor() or "unknown", False
+    facts = {name.strip(): value.strip() for name, _, value in lines}
+    return facts.get("model name", "unknown"), "hypervisor" in facts.get("flags", "").split()

@@ -16,10 +16,10 @@ import psutil
 
 from tlslab.domain.deployment import REFERENCE_SERVERS
 from tlslab.domain.wording import counted
-from tlslab.lab.control_group import ControlGroup
-from tlslab.lab.programs import REMEDY, find_program, has_openssl, without_openssl
+from tlslab.lab.metering.control_group import ControlGroup
 from tlslab.servers import MANAGED, RustlsReference
 from tlslab.servers.process import MOUNT_PROC, proc_fault
+from tlslab.servers.programs import REMEDY, find_program, has_openssl, without_openssl
 
 Level = Literal["ok", "warning", "hard"]
 

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tlslab.lab.trust import whom_to_trust
+from tlslab.lab.request import whom_to_trust
 from tlslab.servers import Running, Setting, Target, find_kind
 
 

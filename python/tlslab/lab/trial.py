@@ -12,13 +12,13 @@ from tlslab.domain.events import EngineEnded, EngineReport, GeneratorLost, Pace
 from tlslab.domain.plan import Cell, PlannedTrial
 from tlslab.domain.trial import Reason, RunKind, Trial, TrialRun, TrialStatus
 from tlslab.domain.workload import NO_WINDOW, Window, Workload
-from tlslab.lab.accounting import Meter
 from tlslab.lab.engine import Event
 from tlslab.lab.generators import GeneratorPool
 from tlslab.lab.generators.pool import LostInRunError
+from tlslab.lab.metering.meter import Meter
+from tlslab.lab.metering.side import Side, SideMeter
 from tlslab.lab.probing import Probed
 from tlslab.lab.served_key import check_certificate
-from tlslab.lab.server_side.side import Side, SideMeter
 from tlslab.lab.specs import Aim, run_spec
 from tlslab.servers import Running
 
@@ -258,3 +258,18 @@ class _Watch:
             return False
         before = {process.pid for process in self._tree}
         return not before <= {process.pid for process in self._running.process.tree()}
+
+
+def warm_up(
+    bench: Bench, cell: Cell, length_ms: int, on_report: Callable[[EngineReport], None]
+) -> None:
+    """Makes new connections of a cell for N milliseconds, before a fresh server's first trial.
+
+    Some servers get cheaper while they warm up. Failures are reported by the trials.
+    """
+    workload = bench.workload.of(cell.factors).warming_up(length_ms)
+    spec = run_spec(bench.aim, cell.profile, workload, "capacity")
+    try:
+        run_engine(bench, spec, on_report)
+    except EngineError:
+        return

@@ -17,8 +17,8 @@ from tlslab.domain.workload import EXPECTED_STATUS
 from tlslab.experiment.short import asked_for
 from tlslab.lab.capture import capturing
 from tlslab.lab.discovery import with_status_remedy
+from tlslab.lab.engine import local_pool
 from tlslab.lab.generators import GeneratorPool
-from tlslab.lab.generators.single import local_pool
 from tlslab.lab.placement import Placement, may_run_in_real_time, place
 from tlslab.lab.private import private_folder
 from tlslab.lab.resolution import INSTANTS, measure_resolution

@@ -14,8 +14,7 @@ from tlslab.advice.explain import reason
 from tlslab.domain.finding import Summary
 from tlslab.domain.run import RunContents
 from tlslab.experiment import load, with_levels
-from tlslab.lab.recommend_from_run import recommendations
-from tlslab.lab.results import summary_of
+from tlslab.lab.results import recommendations, summary_of
 from tlslab.report import render_html, render_text
 
 FASTEST = "TLS_DHE_RSA_WITH_AES_128_GCM_SHA256"

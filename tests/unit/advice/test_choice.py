@@ -18,7 +18,7 @@ from tlslab.analysis.compare import Measured
 from tlslab.analysis.trade_offs import weigh
 from tlslab.domain.finding import CellSummary, CellVerdict
 from tlslab.domain.names import SUITES
-from tlslab.lab.recommend_from_run import priced
+from tlslab.lab.results import priced
 
 BROKEN = "TLS_RSA_WITH_AES_128_GCM_SHA256"
 FAST = "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"

@@ -13,8 +13,7 @@ from tlslab.domain.finding import Answer, Summary
 from tlslab.domain.run import RunContents
 from tlslab.domain.trial import Reason, Trial
 from tlslab.experiment import with_levels
-from tlslab.lab.recommend_from_run import recommendations
-from tlslab.lab.results import summary_of
+from tlslab.lab.results import recommendations, summary_of
 
 LEVELS = {"tls": ("1.3",), "key": ("ecdsa-p256",), "group": ("X25519", "P-256", "P-384")}
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tlslab.lab.programs import require_program
+from tlslab.servers.programs import require_program
 
 REFERENCE = Path(__file__).parents[3] / "docs" / "reference"
 

@@ -18,8 +18,7 @@ from tlslab.domain.experiment import Experiment
 from tlslab.domain.finding import Summary
 from tlslab.domain.profile import Profile
 from tlslab.experiment import dumps, file_kind, load, loads
-from tlslab.lab.budget import within
-from tlslab.lab.experiment_run import foresee
+from tlslab.lab.experiment_run import foresee, within
 from tlslab.lab.request import Request
 from tlslab.lab.specs import Aim, preflight_spec, run_spec
 from tlslab.report.commands import folded

@@ -20,7 +20,7 @@ from tlslab.lab.capacity.agenda import StepsAgenda
 from tlslab.lab.conductor import carry_out
 from tlslab.lab.deployments import Prepared, Servers
 from tlslab.lab.engine import Engine
-from tlslab.lab.environment import describe
+from tlslab.lab.opening import describe
 from tlslab.lab.placement import Placement
 from tlslab.lab.serving import Benches
 from tlslab.lab.specs import Aim

@@ -12,9 +12,8 @@ from tlslab.experiment import load, with_levels
 from tlslab.lab import required_parts
 from tlslab.lab.discovery import with_status_remedy
 from tlslab.lab.experiment_run import missing_parts
-from tlslab.lab.request import Request
+from tlslab.lab.request import Request, whom_to_trust
 from tlslab.lab.required_parts import Part, make
-from tlslab.lab.trust import whom_to_trust
 
 CHECKOUT = Path(__file__).resolve().parents[3]
 

@@ -22,9 +22,8 @@ from tlslab.lab.benchmark.jmh import find_jar
 from tlslab.lab.benchmark.keystores import KeyStore, KeyStores, make_material
 from tlslab.lab.benchmark.runtimes import Runtimes
 from tlslab.lab.conductor import Visit, interrupted
-from tlslab.lab.environment import describe
-from tlslab.lab.generators.single import local_pool
-from tlslab.lab.opening import open_folder
+from tlslab.lab.engine import local_pool
+from tlslab.lab.opening import describe, open_folder
 from tlslab.lab.placement import Placement
 from tlslab.lab.preflight import check_company
 from tlslab.lab.private import private_folder

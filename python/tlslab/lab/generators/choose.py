@@ -1,6 +1,7 @@
 """Selection of the pool of generators by the command line."""
 
 import importlib
+import ipaddress
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -8,13 +9,14 @@ from contextlib import contextmanager
 from typing import get_args
 
 from tlslab.domain.errors import CannotRunError, UsageError
+from tlslab.lab.engine import local_pool
 from tlslab.lab.generators.host import Host
 from tlslab.lab.generators.joint_run import LostPolicy
 from tlslab.lab.generators.local import boot_id, local_hosts
 from tlslab.lab.generators.pool import GeneratorPool
 from tlslab.lab.generators.several import SeveralHosts
-from tlslab.lab.generators.single import local_pool
-from tlslab.lab.programs import require_program
+from tlslab.servers.address import LOOPBACK, own_addresses
+from tlslab.servers.programs import require_program
 
 AUTO = "auto"
 RAY = "ray://"
@@ -109,3 +111,27 @@ def _cluster(address: str, count: int | None) -> Sequence[Host]:
         raise CannotRunError("Ray is not installed", "pip install 'ray>=2.60,<3'") from None
     hosts: ClusterHosts = module.cluster_hosts
     return hosts(address, count)
+
+
+def require_reachable(generators: str | None, listen: str | None) -> None:
+    """Raises UsageError for generators on other hosts and a server that they cannot reach.
+
+    `generators` is as in `choose.generators`; `listen` is the address of the server, None for the
+    default, loopback.
+    """
+    if listen is None and generators is not None and _elsewhere(generators):
+        raise UsageError(
+            f"--generators {generators}: other hosts cannot reach a server on loopback",
+            f"give --listen ADDRESS{_reachable_words()}, or --listen {LOOPBACK} for a cluster that "
+            "is this machine alone",
+        )
+
+
+def _reachable_words() -> str:
+    """The addresses of this machine that others can reach; empty for none."""
+    found = [each for each in own_addresses() if not ipaddress.ip_address(each).is_loopback]
+    return f", one of {', '.join(found)}" if found else ""
+
+
+def _elsewhere(generators: str) -> bool:
+    return generators == AUTO or generators.startswith(RAY) or ADDRESS in os.environ

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from tlslab.domain.errors import EngineError
-from tlslab.lab.engine_output import EventLines, answer
+from tlslab.lab.engine_output import EventLines, answer, answer_of
 from tlslab.lab.generators.host import HostFacts, HostLostError
 from tlslab.orphans import bound
 
@@ -66,9 +66,7 @@ class LocalHost:
             raise EngineError(
                 "engine_hangs", f"the engine did not end within {seconds:.0f} s"
             ) from None
-        lines = EventLines(lambda event: None)
-        lines.feed(done.stderr + b"\n")
-        return answer(done.stdout, done.returncode, lines.words)
+        return answer_of(done)
 
     def close(self) -> None:
         """Ends all engines that still run."""

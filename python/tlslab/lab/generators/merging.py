@@ -10,9 +10,9 @@ from typing import Any
 
 from tlslab.contract.record import HostFound, Lost, RunRecord
 from tlslab.domain.errors import EngineError, UsageError
-from tlslab.lab.engine_output import EventLines, answer
-from tlslab.lab.programs import require_program
+from tlslab.lab.engine_output import answer_of
 from tlslab.lab.store import from_json, to_json
+from tlslab.servers.programs import require_program
 
 # Merging a thousand records takes seconds.
 MERGE_S = 120.0
@@ -77,9 +77,7 @@ def merged(
             done = subprocess.run(line, capture_output=True, timeout=MERGE_S, check=False)
         except subprocess.TimeoutExpired:
             raise EngineError("engine_hangs", "the records could not be merged in time") from None
-    lines = EventLines(lambda event: None)
-    lines.feed(done.stderr + b"\n")
-    return from_json(answer(done.stdout, done.returncode, lines.words), RunRecord)
+    return from_json(answer_of(done), RunRecord)
 
 
 def _written(folder: str, name: str, content: Any) -> str:

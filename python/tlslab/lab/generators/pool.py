@@ -74,7 +74,10 @@ class GeneratorPool(Protocol):
         seconds: float = 0.0,
         environment: Mapping[str, str] | None = None,
     ) -> dict[str, Any]:
-        """Handshakes without sockets for `seconds`; returns the engine's record."""
+        """Handshakes without sockets for `seconds`; returns the engine's record.
+
+        `environment`: variables for a module that holds the key.
+        """
 
     def probe(self, spec: Mapping[str, Any]) -> ProbeRecord:
         """Everything that a server accepts, and whether it takes the offers, without load."""

@@ -1,6 +1,5 @@
 """A pool of several hosts, whose engines start to load a target at the same instant."""
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -9,24 +8,27 @@ from typing import Any
 
 from tlslab.contract.hold import HoldRecord
 from tlslab.contract.primitives import Primitives
-from tlslab.contract.probe import ProbeRecord
 from tlslab.contract.record import HostFound, Preflight, RunRecord
 from tlslab.domain.errors import CannotRunError, EngineError, UsageError
-from tlslab.lab.engine import PROBE_S, SLACK_S
+from tlslab.lab.engine import PREFLIGHT, SLACK_S, Questions, as_input
 from tlslab.lab.engine_output import Listener
 from tlslab.lab.generators.host import Conversation, Host, HostLostError, said_of
-from tlslab.lab.generators.host_run import HostRun
 from tlslab.lab.generators.joint_events import loss
-from tlslab.lab.generators.joint_run import HOST_LOST, JointRun, LostPolicy
+from tlslab.lab.generators.joint_run import HOST_LOST, HostRun, JointRun, LostPolicy
 from tlslab.lab.generators.merging import LostShare, merged
 from tlslab.lab.generators.pool import LostInRunError, require_generator
-from tlslab.lab.generators.pretest import LostBeforeError, handshakes_per_processor
-from tlslab.lab.generators.shares import most_hosts, processors_of, split
+from tlslab.lab.generators.shares import (
+    LostBeforeError,
+    handshakes_per_processor,
+    most_hosts,
+    processors_of,
+    split,
+)
 from tlslab.lab.store import from_json
 
 
-class SeveralHosts:
-    """Several hosts as one generator; a GeneratorPool.
+class SeveralHosts(Questions):
+    """Several hosts as one generator; a GeneratorPool. Questions go to the first host.
 
     `first`: the number of hosts with which the search for a maximum starts. `here`: the boot ID of
     this machine; `program`: its engine, which merges the records. Later runs leave out hosts that
@@ -190,10 +192,9 @@ class SeveralHosts:
         Raises EngineError for a lost host; later runs continue without that host.
         """
         require_generator(self)
-        line, given = ["--json", "--preflight", "--spec", "-"], json.dumps(spec).encode()
         hosts = tuple(self.hosts)
         with ThreadPoolExecutor(max_workers=len(hosts)) as pool:
-            answers = [pool.submit(host.ask, line, given, SLACK_S) for host in hosts]
+            answers = [pool.submit(host.ask, PREFLIGHT, as_input(spec), SLACK_S) for host in hosts]
         asked = list(zip(hosts, (answer.exception() for answer in answers), strict=True))
         lost = [self._lost(host, why) for host, why in asked if isinstance(why, HostLostError)]
         if lost:
@@ -215,9 +216,7 @@ class SeveralHosts:
     def primitives(self, flags: Sequence[str]) -> Primitives:
         """The costs of the named primitives on the first host."""
         require_generator(self)
-        line = ["--primitives", "--json", *self._pinned(flags)]
-        data = self._ask(line, None, SLACK_S)
-        return from_json({"primitives": data["primitives"]}, Primitives)
+        return super().primitives(self._pinned(flags))
 
     def _pinned(self, flags: Sequence[str]) -> list[str]:
         """The flags, with a processor of this machine replaced by one of the first host."""
@@ -227,36 +226,18 @@ class SeveralHosts:
         place = list(flags).index("--cpu")
         return [*flags[: place + 1], str(facts.processors[-1]), *flags[place + 2 :]]
 
-    def in_memory(
+    def _ask(
         self,
         flags: Sequence[str],
-        seconds: float = 0.0,
+        given: bytes,
+        seconds: float,
         environment: Mapping[str, str] | None = None,
     ) -> dict[str, Any]:
-        """Handshakes without sockets on the first host for `seconds`.
-
-        Returns the engine's record.
-        """
+        """The answer of the first host's engine. Raises EngineError as `preflight` does."""
         if environment:
             raise CannotRunError("keys of a module are measured by one generator")
-        line = ["--in-memory", "--json", *flags]
-        return self._ask(line, None, seconds + SLACK_S)
-
-    def probe(self, spec: Mapping[str, Any]) -> ProbeRecord:
-        """Everything that a server accepts, and whether it takes the offers, by the first host."""
-        return from_json(self._probed(spec), ProbeRecord)
-
-    def _probed(self, spec: Mapping[str, Any]) -> dict[str, Any]:
-        line = ["--json", "--probe", "--spec", "-"]
-        return self._ask(line, spec, PROBE_S + SLACK_S)
-
-    def _ask(
-        self, flags: Sequence[str], spec: Mapping[str, Any] | None, seconds: float
-    ) -> dict[str, Any]:
-        """The answer of the first host's engine. Raises EngineError as `preflight` does."""
         require_generator(self)
         host = self.hosts[0]
-        given = b"" if spec is None else json.dumps(spec).encode()
         try:
             return host.ask(flags, given, seconds)
         except HostLostError as error:

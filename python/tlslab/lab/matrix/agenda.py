@@ -19,8 +19,7 @@ from tlslab.domain.trial import Reason, RunKind, Trial
 from tlslab.lab.conductor import Visit
 from tlslab.lab.deployments import Servers
 from tlslab.lab.serving import SETUP_FAILED, Benches
-from tlslab.lab.trial import SERVER_DIED, Bench, failed_trial
-from tlslab.lab.warm_up import warm_up
+from tlslab.lab.trial import SERVER_DIED, Bench, failed_trial, warm_up
 
 
 class Ending(Protocol):

@@ -7,10 +7,15 @@ report.html; stacks.jsonl if call stacks were sampled.
 trial starts: finished trials survive a kill -9. A truncated last line is not a trial.
 """
 
+import base64
+import binascii
 import errno
+import fcntl
 import json
 import os
 import shlex
+import weakref
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields, replace
@@ -25,8 +30,6 @@ from tlslab.domain.run import Environment
 from tlslab.domain.stacks import CellStacks
 from tlslab.domain.trial import Trial
 from tlslab.domain.wording import counted
-from tlslab.lab.store.lock import Lock
-from tlslab.lab.store.packed import pack, unpack
 from tlslab.lab.store.soundness import check_environment, check_trial, read_finite
 
 T = TypeVar("T")
@@ -44,6 +47,10 @@ TRIALS = "trials.jsonl"
 STACKS = "stacks.jsonl"
 SUMMARY = "summary.json"
 REPORT = "report.html"
+LOCK = ".lock"
+
+# The largest part of the lock file that is read: a process id.
+_ID_BYTES = 32
 
 DAMAGED = "the folder is damaged or was copied in part: take a whole copy, or measure anew"
 TAKE_OUT = "take out this line and use the others; --resume runs its trial again"
@@ -60,6 +67,40 @@ _REMEDIES = {
 
 def _nothing(value: object) -> None:
     """Checks nothing: the form of the JSON is enough."""
+
+
+class Lock:
+    """A lock held from its creation until it is closed, or until its process ends.
+
+    Only one process at a time continues a run: two would run the same trials, and each would cut
+    off the other's line while it is being written. The kernel releases the lock when its owner
+    dies, so that no lock is left behind. Reading a run folder needs no lock.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        """Raises StoreError if another process holds it, OSError if there can be no lock."""
+        handle = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            os.ftruncate(handle, 0)
+            os.pwrite(handle, f"{os.getpid()}\n".encode(), 0)
+        except BlockingIOError:
+            owner = _owner(handle)
+            os.close(handle)
+            raise StoreError(
+                f"{folder}: another tlslab{owner} is at work on this run",
+                "wait until it has ended, or end it",
+            ) from None
+        except OSError:
+            os.close(handle)
+            raise
+        weakref.finalize(self, os.close, handle)
+
+
+def _owner(handle: int) -> str:
+    """The process that holds the lock, as recorded by itself; the file may contain anything."""
+    text = os.pread(handle, _ID_BYTES, 0).strip()
+    return f" (process {int(text)})" if text.isdigit() else ""
 
 
 class RunFolder:
@@ -306,3 +347,16 @@ def _file_errors(path: Path, remedy: str | None = None) -> Iterator[None]:
     except OSError as error:
         remedy = _REMEDIES.get(error.errno or 0, remedy)
         raise StoreError(f"{path}: {error.strerror or error}", remedy or NO_ROOM) from None
+
+
+def pack(text: str) -> str:
+    """The text as a word in ASCII; empty for an empty text."""
+    return base64.b64encode(zlib.compress(text.encode(), 9)).decode() if text else ""
+
+
+def unpack(word: str) -> str:
+    """The original text. Raises ValueError for a word that `pack` did not make."""
+    try:
+        return zlib.decompress(base64.b64decode(word, validate=True)).decode() if word else ""
+    except (binascii.Error, zlib.error) as error:
+        raise ValueError(f"not a packed text: {error}") from None

@@ -22,8 +22,7 @@ from tlslab.lab.generators import GeneratorPool
 from tlslab.lab.serving import Benches, NoBenchError
 from tlslab.lab.specs import run_spec
 from tlslab.lab.store import RunFolder
-from tlslab.lab.trial import Bench, run_engine
-from tlslab.lab.warm_up import warm_up
+from tlslab.lab.trial import Bench, run_engine, warm_up
 from tlslab.lab.why.perf import Recorder, hertz_of, samples_kernel, why_not
 from tlslab.servers import find_kind
 

@@ -11,13 +11,10 @@ import pytest
 pytest.importorskip("ray")
 
 from tlslab.domain.errors import CannotRunError, EngineError, UsageError
-from tlslab.lab.generators.cluster import authentication, connecting, placing
-from tlslab.lab.generators.cluster.calls import RayCalls
-from tlslab.lab.generators.cluster.placing import Place
-from tlslab.lab.generators.cluster.ray_hosts import unique
-from tlslab.lab.generators.cluster.shipping import Shipment
+from tlslab.lab.generators.choose import require_reachable
+from tlslab.lab.generators.cluster import connecting, ray_hosts
+from tlslab.lab.generators.cluster.ray_hosts import Place, RayCalls, Shipment, unique
 from tlslab.lab.generators.host import HostLostError
-from tlslab.lab.generators.reachability import require_reachable
 
 
 @pytest.fixture(autouse=True)
@@ -70,12 +67,12 @@ def test_a_malformed_address_of_a_cluster_is_refused(text: str) -> None:
     ],
 )
 def test_only_two_addresses_are_taken_for_loopback(place: str, only_here: bool) -> None:
-    assert authentication.is_loopback(place) == only_here
+    assert connecting.is_loopback(place) == only_here
 
 
 def test_without_the_mode_nobody_is_asked_for_a_token() -> None:
     with pytest.raises(UsageError, match="refused without token") as caught:
-        authentication.require_token("10.0.0.1:6379")
+        connecting.require_token("10.0.0.1:6379")
     assert "RAY_AUTH_MODE=token" in caught.value.remedy
 
 
@@ -103,10 +100,10 @@ def test_how_a_knock_is_received_decides(
     fake.chmod(0o755)
     monkeypatch.setattr("sys.executable", str(fake))
     if error is None:
-        authentication.require_token("10.0.0.1:6379")
+        connecting.require_token("10.0.0.1:6379")
         return
     with pytest.raises(error, match=words):
-        authentication.require_token("10.0.0.1:6379")
+        connecting.require_token("10.0.0.1:6379")
 
 
 def test_hosts_of_one_name_have_their_addresses() -> None:
@@ -137,7 +134,7 @@ def test_the_labs_own_node_makes_load_only_if_it_is_alone(
     monkeypatch: pytest.MonkeyPatch, nodes: tuple[str, ...], wanted: list[str], count: int | None
 ) -> None:
     fake_ray(monkeypatch, [described(node, 2) for node in nodes] + [described("dead", 2, False)])
-    placed = placing.place(count)
+    placed = ray_hosts.place(count)
     assert [each.node for each in placed.places] == wanted
     assert placed.group.bundles == [{"CPU": 2}] * len(wanted)
 
@@ -145,10 +142,10 @@ def test_the_labs_own_node_makes_load_only_if_it_is_alone(
 def test_nodes_without_processors_are_none_and_the_line_says_so(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(placing, "PLACE_S", 0.1)
+    monkeypatch.setattr(ray_hosts, "PLACE_S", 0.1)
     fake_ray(monkeypatch, [described("own", 0), described("g1", 4)])
     with pytest.raises(CannotRunError) as caught:
-        placing.place(2)
+        ray_hosts.place(2)
     assert "2 nodes with processors are needed for generators, the cluster has 1" in str(
         caught.value.message
     )
@@ -163,7 +160,7 @@ def fake_ray(monkeypatch: pytest.MonkeyPatch, nodes: list[dict[str, Any]]) -> No
     def group(bundles: list[dict[str, int]], **_: Any) -> SimpleNamespace:
         return SimpleNamespace(bundles=bundles, wait=lambda seconds: True)
 
-    monkeypatch.setattr(placing, "placement_group", group)
+    monkeypatch.setattr(ray_hosts, "placement_group", group)
 
 
 def test_another_architecture_is_refused_and_the_same_program_is_not_sent(tmp_path: Path) -> None:

@@ -14,8 +14,7 @@ import pytest
 
 from tlslab.domain.errors import EngineError
 from tlslab.lab.generators.host import HostFacts, HostLostError
-from tlslab.lab.generators.ray_node import Node
-from tlslab.lab.generators.remote import RemoteHost
+from tlslab.lab.generators.ray_node import Node, RemoteHost
 
 # Like the engine with --barrier: a specification, the event `ready`, an instant, a record.
 ENGINE = """\

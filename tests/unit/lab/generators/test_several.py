@@ -11,7 +11,7 @@ from factories.hosts import HERE, FakeHost, now_ns
 from tlslab.contract.record import HostFound
 from tlslab.domain.errors import CannotRunError, EngineError, NoGeneratorError, UsageError
 from tlslab.lab.engine_output import Event
-from tlslab.lab.generators import host_run, joint_run, several
+from tlslab.lab.generators import joint_run, several
 from tlslab.lab.generators.joint_run import LostPolicy
 from tlslab.lab.generators.merging import LostShare
 from tlslab.lab.generators.pool import LostInRunError
@@ -45,7 +45,7 @@ def merger(monkeypatch: pytest.MonkeyPatch) -> Merger:
     made = Merger()
     monkeypatch.setattr(several, "merged", made)
     for name, seconds in [("SILENT_S", 0.4), ("STUCK_S", 0.8), ("WAIT_S", 0.02), ("CLOCK_S", 0.03)]:
-        monkeypatch.setattr(host_run, name, seconds)
+        monkeypatch.setattr(joint_run, name, seconds)
     monkeypatch.setattr(joint_run, "LEAD_NS", 50 * MS)
     monkeypatch.setattr(joint_run, "LOOK_S", 0.02)
     monkeypatch.setattr(joint_run, "ORDERLY_S", 0.3)

@@ -8,11 +8,11 @@ import pytest
 from tlslab.domain.errors import EngineError
 from tlslab.domain.profile import Profile
 from tlslab.lab.engine import Engine
-from tlslab.lab.programs import require_program
 from tlslab.lab.proof.discover import resumes
 from tlslab.lab.specs import Aim
 from tlslab.servers import Reference
 from tlslab.servers.base import Setting
+from tlslab.servers.programs import require_program
 
 Script = Callable[[str], str]
 

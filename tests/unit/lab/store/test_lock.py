@@ -13,7 +13,7 @@ from tlslab.domain.errors import StoreError
 from tlslab.domain.run import TargetInfo
 from tlslab.domain.trial import Reason, Trial
 from tlslab.experiment import dumps, load, make_plan
-from tlslab.lab.environment import describe
+from tlslab.lab.opening import describe
 from tlslab.lab.placement import Placement
 from tlslab.lab.store import RunFolder
 

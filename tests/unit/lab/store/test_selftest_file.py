@@ -10,7 +10,7 @@ import tlslab
 from factories.no_home import without_home
 from factories.selftest import made_selftest
 from tlslab.domain.errors import StoreError
-from tlslab.lab.environment import machine, selftest_of
+from tlslab.lab.opening import machine, selftest_of
 from tlslab.lab.store.selftest_file import read_selftest, selftest_file, write_selftest
 
 

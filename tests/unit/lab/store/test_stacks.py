@@ -9,10 +9,10 @@ from factories.stacks import DERIVE, kept, made_stacks
 from tlslab.domain.errors import StoreError
 from tlslab.domain.run import TargetInfo
 from tlslab.experiment import dumps, load, make_plan
-from tlslab.lab.environment import describe
+from tlslab.lab.opening import describe
 from tlslab.lab.placement import Placement
 from tlslab.lab.store import RunFolder
-from tlslab.lab.store.packed import pack, unpack
+from tlslab.lab.store.folder import pack, unpack
 
 EXPERIMENT = load("groups", quick=True)
 INFO = TargetInfo("reference", True, "tlslab-serve", "openssl", (0,), "127.0.0.1", "/bytes/1")

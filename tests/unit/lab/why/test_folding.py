@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from tlslab.lab.why.folding import fold
+from tlslab.lab.why.perf import fold
 
 # In the format of perf 6.1: a header, frames from the inside out, an empty line.
 SCRIPT = """\

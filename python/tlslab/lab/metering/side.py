@@ -12,12 +12,16 @@ from dataclasses import dataclass, field
 import psutil
 
 from tlslab.domain.trial import ServerSide, ServerUsage, SourceTime
-from tlslab.lab.accounting import Meter
-from tlslab.lab.server_side.cgroup import Cgroup, find_cgroup
-from tlslab.lab.server_side.exporter import Exporter, Scrapes
-from tlslab.lab.server_side.listener import Listener, NotFoundError, find_listener, parse_place
-from tlslab.lab.server_side.machine import Window, above_idle, busy_share
-from tlslab.lab.server_side.scrape import ScrapeError
+from tlslab.lab.metering.control_group import Cgroup, find_cgroup
+from tlslab.lab.metering.exporter import Exporter, Scrapes, Window, above_idle, busy_share
+from tlslab.lab.metering.listener import (
+    Listener,
+    NotFoundError,
+    find_listener,
+    parse_place,
+)
+from tlslab.lab.metering.meter import Meter
+from tlslab.lab.metering.scrape import ScrapeError
 
 THIS_MACHINE = "it is this machine's, whose processor time has the generator's in it"
 

@@ -18,9 +18,9 @@ from tlslab.domain.trial import (
     ServerUsage,
     Source,
 )
-from tlslab.lab.control_group import ControlGroup
-from tlslab.lab.energy import Counters, EnergyReader, joules
-from tlslab.lab.process_times import ProcessReading, read_process, tree_queued, tree_used
+from tlslab.lab.metering.control_group import ControlGroup
+from tlslab.lab.metering.energy import Counters, EnergyReader, joules
+from tlslab.lab.metering.processes import ProcessReading, read_process, tree_queued, tree_used
 from tlslab.servers.process import MOUNT_PROC
 
 SAMPLE_S = 0.2

@@ -11,8 +11,8 @@ import pytest
 
 from tlslab.cli.load_run import machine_of
 from tlslab.domain.errors import EngineError
-from tlslab.lab.accounting import Meter
-from tlslab.lab.process_times import ProcessReading, read_process, used
+from tlslab.lab.metering.meter import Meter
+from tlslab.lab.metering.processes import ProcessReading, read_process, used
 
 
 @pytest.fixture

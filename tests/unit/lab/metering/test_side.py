@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import psutil
 import pytest
 
-from tlslab.lab.process_times import TICK_US
-from tlslab.lab.server_side.side import Side, SideMeter
+from tlslab.lab.metering.processes import TICK_US
+from tlslab.lab.metering.side import Side, SideMeter
 
 # Listens, and lets one child after another compute for some 30 ms.
 FORKS = """

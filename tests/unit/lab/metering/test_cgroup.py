@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tlslab.lab.server_side.cgroup import find_cgroup
-from tlslab.lab.server_side.listener import NotFoundError
+from tlslab.lab.metering.control_group import find_cgroup
+from tlslab.lab.metering.listener import NotFoundError
 
 STAT = "usage_usec 1200\nuser_usec 900\nsystem_usec 300\nnr_periods 0\n"
 
@@ -19,9 +19,9 @@ def machine(
     root: Path, path: str = "/web.slice/web.service", members: str = "7\n8\n", stat: str = STAT
 ) -> Path:
     """A made-up machine: the mount, the group of the processes 7 and 8, its members."""
-    (root / "proc").mkdir()
-    (root / "proc" / "mounts").write_text(
-        "proc /proc proc rw 0 0\ncgroup2 /sys/fs/cgroup cgroup2 rw,nosuid 0 0\n"
+    (root / "proc" / "self").mkdir(parents=True)
+    (root / "proc" / "self" / "mountinfo").write_text(
+        "22 1 0:5 / /proc rw - proc proc rw\n29 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n"
     )
     for pid in ("7", "8"):
         (root / "proc" / pid).mkdir()

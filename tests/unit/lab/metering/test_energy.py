@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tlslab.domain.trial import PackageEnergy
-from tlslab.lab.energy import NOT_READABLE, NOT_SHOWN, EnergyReader, joules
+from tlslab.lab.metering.energy import NOT_READABLE, NOT_SHOWN, EnergyReader, joules
 
 SPAN = 262_143_328_850
 

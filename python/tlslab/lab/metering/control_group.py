@@ -1,11 +1,13 @@
-"""The control group of a process: how much processor time it allows, and how long it withheld it.
+"""The control group of a process: the processor time that it allows, withheld, and has used.
 
 cgroups(7). The engine's system/control_group.rs reads the same of itself.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+
+from tlslab.lab.metering.listener import NotFoundError
 
 
 @dataclass(frozen=True)
@@ -54,13 +56,7 @@ def _folder(mounts: list[str], groups: list[str]) -> tuple[str, str] | None:
 
     Of version 1 if the controller `cpu` is there, otherwise of version 2.
     """
-    # `4:cpu,cpuacct:/path`; of version 2 `0::/path`.
-    paths = {
-        name: fields[2]
-        for line in groups
-        if len(fields := line.split(":", 2)) == 3
-        for name in fields[1].split(",")
-    }
+    paths = _paths(groups)
     for controller in ("cpu", ""):
         if controller not in paths:
             continue
@@ -71,6 +67,16 @@ def _folder(mounts: list[str], groups: list[str]) -> tuple[str, str] | None:
             path = path[len(inside) :] if path.startswith(inside) else ""
             return mount, "" if ".." in path.split("/") else path
     return None
+
+
+def _paths(groups: list[str]) -> dict[str, str]:
+    """The paths in /proc/PID/cgroup by controller, "" for version 2: `4:cpu:/a`, `0::/b`."""
+    return {
+        name: fields[2]
+        for line in groups
+        if len(fields := line.split(":", 2)) == 3
+        for name in fields[1].split(",")
+    }
 
 
 def _mounts(lines: list[str], controller: str) -> Iterator[tuple[str, str]]:
@@ -100,8 +106,62 @@ def _quota(folder: Path) -> float | None:
 
 def _throttled_us(folder: Path) -> int | None:
     """`throttled_usec` of version 2, `throttled_time` in nanoseconds of version 1."""
-    for line in _lines(folder / "cpu.stat"):
-        name, _, number = line.partition(" ")
-        if name in ("throttled_usec", "throttled_time") and number.strip().isdigit():
-            return int(number) // (1 if name == "throttled_usec" else 1000)
-    return None
+    counts = _counts(folder)
+    if "throttled_usec" in counts:
+        return counts["throttled_usec"]
+    return counts["throttled_time"] // 1000 if "throttled_time" in counts else None
+
+
+def _counts(folder: Path) -> dict[str, int]:
+    """The counts of a group's `cpu.stat`, by name."""
+    pairs = (line.split() for line in _lines(folder / "cpu.stat"))
+    return {pair[0]: int(pair[1]) for pair in pairs if len(pair) == 2 and pair[1].isdigit()}
+
+
+@dataclass(frozen=True)
+class Cgroup:
+    """A control group of version 2 without processes other than the server's.
+
+    The kernel's Documentation/admin-guide/cgroup-v2.rst: `cpu.stat` has `user_usec` and
+    `system_usec`, whether or not the cpu controller is on. Processes that came and went are
+    included.
+    """
+
+    folder: Path
+
+    def read(self) -> tuple[int, int]:
+        """User and system time so far, in microseconds. Raises NotFoundError."""
+        counts = _counts(self.folder)
+        try:
+            return counts["user_usec"], counts["system_usec"]
+        except KeyError:
+            raise NotFoundError("its cgroup has no cpu.stat that can be read") from None
+
+
+def find_cgroup(pids: Collection[int], root: Path = Path("/")) -> Cgroup:
+    """The control group that has exactly these processes. Raises NotFoundError.
+
+    `root` is the parent of /proc and /sys.
+    """
+    mounts = [mount for _, mount in _mounts(_lines(root / "proc/self/mountinfo"), "")]
+    if not mounts:
+        raise NotFoundError("cgroup v2 is not mounted")
+    paths = {_paths(_lines(root / f"proc/{pid}/cgroup")).get("") for pid in pids}
+    if len(paths) != 1:
+        raise NotFoundError("its processes are in several cgroups")
+    path = paths.pop()
+    if path is None or ".." in path.split("/"):
+        raise NotFoundError("its cgroup cannot be seen from here")
+    if path == "/":
+        raise NotFoundError("it has no cgroup of its own")
+    group = Cgroup(root / mounts[0].lstrip("/") / path.lstrip("/"))
+    try:
+        # All processes of the group and of the groups below it.
+        files = (group.folder / "cgroup.procs", *group.folder.rglob("*/cgroup.procs"))
+        members = {int(pid) for file in files for pid in file.read_text().split()}
+    except (OSError, ValueError):
+        raise NotFoundError("its cgroup cannot be read") from None
+    if others := members - set(pids):
+        raise NotFoundError(f"its cgroup has {len(others)} processes that are not its own")
+    group.read()
+    return group

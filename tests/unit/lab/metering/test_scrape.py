@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from tlslab.domain.errors import CannotRunError, UsageError
-from tlslab.lab.server_side.exporter import Exporter
-from tlslab.lab.server_side.scrape import ScrapeError, fetch, parse_address
+from tlslab.lab.metering.exporter import Exporter
+from tlslab.lab.metering.scrape import ScrapeError, fetch, parse_address
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n"
 CPU = b"".join(

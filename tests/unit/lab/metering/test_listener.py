@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tlslab.lab.server_side import listener
-from tlslab.lab.server_side.listener import NotFoundError, find_listener, parse_place
+from tlslab.lab.metering import listener
+from tlslab.lab.metering.listener import NotFoundError, find_listener, parse_place
 
 # Listens, forks two workers that share its socket, and one of these starts a child without it.
 FORKING = """

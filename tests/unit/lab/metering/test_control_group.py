@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tlslab.lab import preflight
-from tlslab.lab.control_group import ControlGroup
+from tlslab.lab.metering.control_group import ControlGroup
 
 V1 = """\
 30 23 0:26 / /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset

@@ -6,9 +6,15 @@ from dataclasses import replace
 
 import pytest
 
-from tlslab.lab.server_side.counters import MACHINE, Counters, is_this_machine, parse
-from tlslab.lab.server_side.machine import IDLE_LIMIT, Window, above_idle, busy_share
-from tlslab.lab.server_side.scrape import Answer, ScrapeError
+from tlslab.lab.metering.exporter import IDLE_LIMIT, Window, above_idle, busy_share
+from tlslab.lab.metering.scrape import (
+    MACHINE,
+    Answer,
+    Counters,
+    ScrapeError,
+    is_this_machine,
+    parse,
+)
 
 PROCESSORS = ("0", "1")
 

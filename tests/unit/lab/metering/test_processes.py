@@ -1,6 +1,6 @@
 """A process tree with changing members loses no processor time, and counts none twice."""
 
-from tlslab.lab.process_times import ProcessReading, tree_queued, tree_used
+from tlslab.lab.metering.processes import ProcessReading, tree_queued, tree_used
 
 
 def reading(user: int, system: int = 0, reaped: tuple[int, int] = (0, 0)) -> ProcessReading:
