@@ -22,14 +22,15 @@ from tlslab.experiment import file_kind
 from tlslab.experiment.proof import proof_experiment
 from tlslab.experiment.short import asked_for, shortened
 from tlslab.experiment.workload import required_status
-from tlslab.lab.candidate import candidate_of, with_key
 from tlslab.lab.experiment_run import Request
 from tlslab.lab.proof.discover import client_named
 from tlslab.lab.proof.reading import (
     Reading,
+    candidate_of,
     check_keys,
     read_configuration,
     with_default_certificate,
+    with_key,
 )
 from tlslab.lab.proof.switch import command_of
 from tlslab.words.proof import VERDICTS, verdict_words

@@ -19,8 +19,7 @@ from tlslab.experiment.cells import obsolete_cell
 from tlslab.lab.benchmark.benchmark_run import mean_seconds, run_benchmarks, with_runtimes
 from tlslab.lab.benchmark.jmh import has_jar
 from tlslab.lab.benchmark.runtimes import Runtimes
-from tlslab.lab.capacity.agenda import steps_left
-from tlslab.lab.capacity.capacity_run import for_external, run_capacity, without_order
+from tlslab.lab.capacity.capacity_run import for_external, run_capacity, steps_left, without_order
 from tlslab.lab.foresee import Foreseen, refusals, seed_of, unknown_before
 from tlslab.lab.matrix.run_in_blocks import least_seconds, run_cells, trial_seconds
 from tlslab.lab.proof.proof_run import run_proof

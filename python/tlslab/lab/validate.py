@@ -15,7 +15,7 @@ from tlslab.domain.profile import Profile
 from tlslab.domain.validation import SCHEMA, RateResult, Validation
 from tlslab.domain.workload import EXPECTED_STATUS
 from tlslab.experiment.short import asked_for
-from tlslab.lab.capture import capturing
+from tlslab.lab.capture import capturing, read_capture, read_trace
 from tlslab.lab.discovery import with_status_remedy
 from tlslab.lab.engine import local_pool
 from tlslab.lab.generators import GeneratorPool
@@ -24,8 +24,6 @@ from tlslab.lab.private import private_folder
 from tlslab.lab.resolution import INSTANTS, measure_resolution
 from tlslab.lab.specs import Aim, preflight_spec
 from tlslab.lab.stage import Stage, staged
-from tlslab.lab.store.capture import read_capture
-from tlslab.lab.store.trace import read_trace
 
 # The minimum number of connections for a 99th percentile.
 CONNECTIONS = 1000

@@ -16,7 +16,7 @@ from tlslab.domain.errors import CannotRunError
 from tlslab.domain.plan import Plan
 from tlslab.domain.run import TargetInfo
 from tlslab.experiment import dumps, load, make_plan
-from tlslab.lab.capacity.agenda import StepsAgenda
+from tlslab.lab.capacity.capacity_run import StepsAgenda
 from tlslab.lab.conductor import carry_out
 from tlslab.lab.deployments import Prepared, Servers
 from tlslab.lab.engine import Engine

@@ -12,7 +12,7 @@ from tlslab.domain.run import RunContents
 from tlslab.domain.stopping import SHORTEST, Stopping
 from tlslab.domain.trial import Trial
 from tlslab.experiment import load, with_levels
-from tlslab.lab.matrix.ending import SettledOrOver
+from tlslab.lab.matrix.agenda import SettledOrOver
 
 RULE = Stopping(until=0.02, at_least=4)
 

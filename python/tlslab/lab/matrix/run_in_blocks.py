@@ -9,8 +9,7 @@ from tlslab.domain.workload import Workload
 from tlslab.lab.conductor import interrupted
 from tlslab.lab.deployments import Servers, prepare
 from tlslab.lab.generators.choose import generators
-from tlslab.lab.matrix.agenda import BlocksAgenda, RunTrial, sharing
-from tlslab.lab.matrix.ending import ending_of
+from tlslab.lab.matrix.agenda import BlocksAgenda, RunTrial, ending_of, sharing
 from tlslab.lab.matrix.hooks import hooked
 from tlslab.lab.private import private_folder
 from tlslab.lab.request import Request, Result

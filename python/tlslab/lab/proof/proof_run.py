@@ -19,8 +19,7 @@ from tlslab.lab.conductor import interrupted
 from tlslab.lab.deployments import Prepared, Servers, prepare
 from tlslab.lab.engine import local_pool
 from tlslab.lab.generators import GeneratorPool
-from tlslab.lab.matrix.agenda import BlocksAgenda
-from tlslab.lab.matrix.ending import ending_of
+from tlslab.lab.matrix.agenda import BlocksAgenda, ending_of
 from tlslab.lab.matrix.run_in_blocks import least_seconds, most_connections, trial_seconds
 from tlslab.lab.private import private_folder
 from tlslab.lab.proof.discover import client_named, discover, profile_of, with_profiles

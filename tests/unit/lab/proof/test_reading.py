@@ -10,14 +10,15 @@ from tlslab.advice.policy import policies_named
 from tlslab.domain.configuration import Configuration, ServedCertificate
 from tlslab.domain.errors import StoreError, UsageError
 from tlslab.experiment import load, with_levels
-from tlslab.lab.candidate import candidate_of, with_key
 from tlslab.lab.proof.reading import (
     DEFAULT_KEY,
     Reading,
+    candidate_of,
     check_keys,
     laid_over,
     read_configuration,
     with_default_certificate,
+    with_key,
 )
 from tlslab.servers.certificates import Authority
 

@@ -7,8 +7,7 @@ import pytest
 
 from tlslab.domain.errors import StoreError
 from tlslab.domain.validation import CapturedConnection
-from tlslab.lab.store.capture import read_capture
-from tlslab.lab.store.trace import read_trace
+from tlslab.lab.capture import read_capture, read_trace
 
 SERVER, CLIENT = 443, 40_000
 SYN, ACK, RST, FIN, PSH = (
