@@ -7,7 +7,7 @@ from pathlib import Path
 from tlslab.analysis.primitive_costs import cost_us
 from tlslab.experiment import load, make_plan
 from tlslab.lab.engine import Engine
-from tlslab.lab.server_run import measure_primitives
+from tlslab.lab.opening import measure_primitives
 
 Script = Callable[[str], str]
 

@@ -23,11 +23,11 @@ from tlslab.lab.capacity.steps import run_step, server_died
 from tlslab.lab.conductor import Visit, interrupted
 from tlslab.lab.deployments import prepare
 from tlslab.lab.generators.choose import generators
+from tlslab.lab.opening import open_run, preflight
 from tlslab.lab.preflight import OTHER_FILES
 from tlslab.lab.private import private_folder
 from tlslab.lab.request import Request, Result
 from tlslab.lab.results import summarise
-from tlslab.lab.server_run import open_run, preflight
 from tlslab.lab.serving import Benches
 from tlslab.lab.trial import Bench
 

@@ -130,6 +130,7 @@ class HostRun:
 
     def _listen(self) -> None:
         """Passes events on until the engine has ended. Raises HostLostError."""
+        assert self.clock is not None
         silent, next_reading = 0.0, time.monotonic() + CLOCK_S
         while not self._stop.is_set():
             before = time.monotonic()
@@ -147,14 +148,10 @@ class HostRun:
             if self._started and silent > SILENT_S:
                 raise HostLostError(f"its engine has said nothing for {SILENT_S:.0f} s")
             if time.monotonic() >= next_reading:
-                self._read_clock()
+                self.clock.add(read_clock(self.host, ROUNDS_DURING))
+                self._returned = time.monotonic()
                 next_reading = time.monotonic() + CLOCK_S
             self._begin()
-
-    def _read_clock(self) -> None:
-        assert self.clock is not None
-        self.clock.add(read_clock(self.host, ROUNDS_DURING))
-        self._returned = time.monotonic()
 
     def _begin(self) -> None:
         """Opens the barrier, once the instant is agreed."""

@@ -114,8 +114,10 @@ class SeveralHosts(Questions):
             self._current = None
             run.close()
             gone = [each.run.host for each in run.lost]
-            # Under `fail`, a host whose engine was killed takes part in later runs.
-            self._leave_out(gone if self._policy == "keep" else _unreachable(gone))
+            if self._policy == "fail":
+                # A host that lost only its engine takes part in later runs.
+                gone = [host for host in gone if not _answers(host)]
+            self._leave_out(gone)
 
     def interrupt(self) -> None:
         """Ends the current run; its record then contains the measurement so far."""
@@ -248,11 +250,6 @@ class SeveralHosts(Questions):
         self._leave_out([host])
         words = f"the generator {host.facts.name} was lost: {error.reason}"
         return EngineError(HOST_LOST, words)
-
-
-def _unreachable(hosts: Sequence[Host]) -> list[Host]:
-    """The hosts that do not answer, as opposed to hosts that lost only their engine."""
-    return [host for host in hosts if not _answers(host)]
 
 
 def _answers(host: Host) -> bool:

@@ -11,10 +11,10 @@ from tlslab.lab.deployments import Servers, prepare
 from tlslab.lab.generators.choose import generators
 from tlslab.lab.matrix.agenda import BlocksAgenda, RunTrial, ending_of, sharing
 from tlslab.lab.matrix.hooks import hooked
+from tlslab.lab.opening import open_run, preflight
 from tlslab.lab.private import private_folder
 from tlslab.lab.request import Request, Result
 from tlslab.lab.results import summarise
-from tlslab.lab.server_run import open_run, preflight
 from tlslab.lab.serving import Benches
 from tlslab.lab.trial import run_kinds
 from tlslab.lab.why.sampling import sampled, sampling_seconds

@@ -93,7 +93,9 @@ class SideMeter:
     def result(self) -> tuple[ServerUsage | None, ServerSide]:
         """The time that counts as the server's, and all sources. Call it after `close`."""
         tree = self.meter.server(None)
-        own = [] if tree is None else [_of_tree(tree)]
+        own = []
+        if tree is not None:
+            own = [SourceTime("process_tree", tree.user_us, tree.system_us, tree.seconds)]
         cgroup = self._cgroup_time(tree)
         machine, window, idle = self._machine()
         sources = [*own, *([cgroup] if cgroup else []), *([machine] if machine else [])]
@@ -165,10 +167,6 @@ class SideMeter:
         except ScrapeError as error:
             self._missing["node_exporter"] = str(error)
             return None, window, idle
-
-
-def _of_tree(tree: ServerUsage) -> SourceTime:
-    return SourceTime("process_tree", tree.user_us, tree.system_us, tree.seconds)
 
 
 def _usage(found: SourceTime, tree: ServerUsage | None = None) -> ServerUsage:

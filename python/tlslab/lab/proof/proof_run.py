@@ -21,13 +21,13 @@ from tlslab.lab.engine import local_pool
 from tlslab.lab.generators import GeneratorPool
 from tlslab.lab.matrix.agenda import BlocksAgenda, ending_of
 from tlslab.lab.matrix.run_in_blocks import least_seconds, most_connections, trial_seconds
+from tlslab.lab.opening import open_run, preflight
 from tlslab.lab.private import private_folder
 from tlslab.lab.proof.discover import client_named, discover, profile_of, with_profiles
 from tlslab.lab.proof.reading import check_configurations
 from tlslab.lab.proof.switch import Switch, command_of
 from tlslab.lab.request import Request, Result
 from tlslab.lab.results import summarise
-from tlslab.lab.server_run import open_run, preflight
 from tlslab.lab.serving import Benches
 from tlslab.lab.specs import Aim, preflight_spec
 from tlslab.lab.trial import Bench, run_trial

@@ -1,7 +1,6 @@
 """The nodes of a Ray cluster as hosts: one actor on each, with the engine of this machine."""
 
 import hashlib
-import itertools
 import platform
 import threading
 import time
@@ -52,7 +51,8 @@ class RayCalls:
         except GetTimeoutError:
             self._lost = f"no answer within {seconds:.0f} s"
         except ray.exceptions.RayTaskError as error:
-            raise EngineError("engine_failed", f"{self._name}: {_line(error.cause)}") from None
+            cause = " ".join(f"{type(error.cause).__name__}: {error.cause}".split())[:300]
+            raise EngineError("engine_failed", f"{self._name}: {cause}") from None
         except RayError as error:
             self._lost = _why(error)
         raise HostLostError(self._lost)
@@ -108,10 +108,6 @@ def _why(error: RayError) -> str:
     if isinstance(error, ray.exceptions.ActorUnavailableError):
         return "it cannot be reached"
     return "its process died"
-
-
-def _line(error: object) -> str:
-    return " ".join(f"{type(error).__name__}: {error}".split())[:300]
 
 
 DELIVER_S = 60.0
@@ -294,7 +290,10 @@ class _Cluster:
                 scheduling_strategy=strategy,
             ).remote(HEAD_SILENT_S)
             self._calls.append(RayCalls(actor, each.name, self._closed))
-        found = [self._facts(calls, each) for calls, each in self._pairs()]
+        found = [
+            self._facts(calls, each)
+            for calls, each in zip(self._calls, self._placed.places, strict=True)
+        ]
         self._heartbeat.keep(self._calls)
         shipment = Shipment(require_program(PROGRAM))
         for calls, facts in zip(self._calls, found, strict=True):
@@ -309,10 +308,6 @@ class _Cluster:
             )
             for name, facts, calls in zip(names, found, self._calls, strict=True)
         ]
-
-    def _pairs(self) -> "itertools.zip_longest[tuple[RayCalls, Place]]":
-        assert self._placed is not None
-        return itertools.zip_longest(self._calls, self._placed.places)
 
     def _facts(self, calls: RayCalls, each: Place) -> dict[str, Any]:
         """A node's facts, as the node reports them. Raises CannotRunError."""

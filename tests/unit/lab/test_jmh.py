@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from tlslab.domain.errors import StoreError
-from tlslab.lab.store.jmh import read_jmh
+from tlslab.lab.benchmark.jmh import read_jmh
 
 
 def metric(unit: str, values: list[Any], **more: Any) -> dict[str, Any]:
