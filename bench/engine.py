@@ -22,7 +22,7 @@ from bench.blocks import SECONDS, equal, interleaved, no_more, ratio, show
 from bench.child import run
 from bench.server import GROUP, PAGE, SUITE, Page, Server, serving
 from tlslab.domain.errors import CannotRunError, TlslabError
-from tlslab.lab.process_times import read_process, used
+from tlslab.lab.metering.processes import read_process, used
 from tlslab.servers.programs import require_program
 
 CONNECTIONS = 50

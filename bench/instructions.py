@@ -21,8 +21,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tlslab.domain.errors import CannotRunError, TlslabError
-from tlslab.servers.programs import require_program
 from tlslab.servers.base import require
+from tlslab.servers.programs import require_program
 
 # All work of a side is inside these functions (in_memory/exchange.rs, bulk.rs), which are never
 # inlined.

@@ -15,7 +15,7 @@ from bench.child import Run
 from bench.floor import FULL, LEAN, NAMES, Floor
 from bench.generators import Counted
 from bench.verify import Verified
-from tlslab.lab.environment import machine
+from tlslab.lab.opening import machine
 
 LEAN_NAME = "tlslab-load --lean"
 FULL_NAME = "tlslab-load"
