@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tlslab.cli.wanted import Changes, changed
+from tlslab.cli.run_options import Options
+from tlslab.cli.running import changed
 from tlslab.domain.benchmark import BenchmarkSettings
 from tlslab.domain.capacity import CapacityPlan
 from tlslab.domain.experiment import Experiment
@@ -73,7 +74,7 @@ def test_runs_are_short_only_when_they_are_asked_to_be() -> None:
 @pytest.mark.parametrize("name", ["groups", "capacity"])
 def test_an_option_gives_a_short_run_few_blocks(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def made(blocks: int) -> str:
-        return dumps(changed(load(name, quick=True), Changes(blocks=blocks)))
+        return dumps(changed(load(name, quick=True), Options(blocks=blocks)))
 
     assert made(20) != made(BLOCKS)
     monkeypatch.setenv(VARIABLE, "1")
@@ -92,7 +93,7 @@ def test_one_java_is_enough_for_a_short_run(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(jdk, "find_jdks", lambda: both)
 
     def levels(*options: str, given: tuple[str, ...] = ()) -> tuple[str, ...]:
-        asked = Changes(settings=options, jdks=tuple(Path(each) for each in given))
+        asked = Options(settings=list(options), jdks=[Path(each) for each in given])
         return changed(load("runtimes", quick=True), asked).levels("jdk")
 
     assert levels() == ("jdk-17", "jdk-25")

@@ -4,6 +4,11 @@ The module of a command imports at its top only what its options need, and the r
 `tlslab --version`, help and completion import all of these modules, and need no numpy.
 """
 
+import inspect
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass
+from typing import Any, get_type_hints
+
 import typer
 
 from tlslab.cli import (
@@ -26,9 +31,15 @@ from tlslab.cli import (
     targets,
     validate,
 )
-from tlslab.cli.options import Version
+from tlslab.cli.options import VERSION
 
 _HELP = {"help_option_names": ["-h", "--help"]}
+
+# In the order of the help.
+_COMMANDS = (
+    run, report, export, compare, recommend, prove, plan, history, probe, grade, scale, validate,
+    selftest, targets, doctor, experiments, completion,
+)  # fmt: skip
 
 app = typer.Typer(
     help="A laboratory for TLS performance: what TLS settings cost the server and the client.",
@@ -37,23 +48,45 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings=_HELP,
 )
-app.command("run", context_settings=_HELP)(run.command)
-app.command("report", context_settings=_HELP)(report.command)
-app.command("export", context_settings=_HELP)(export.command)
-app.command("compare", context_settings=_HELP)(compare.command)
-app.command("recommend", context_settings=_HELP)(recommend.command)
-app.command("prove", context_settings=_HELP)(prove.command)
-app.command("plan", context_settings=_HELP)(plan.command)
-app.command("history", context_settings=_HELP)(history.command)
-app.command("probe", context_settings=_HELP)(probe.command)
-app.command("grade", context_settings=_HELP)(grade.command)
-app.command("scale", context_settings=_HELP)(scale.command)
-app.command("validate", context_settings=_HELP)(validate.command)
-app.command("selftest", context_settings=_HELP)(selftest.command)
-app.command("targets", context_settings=_HELP)(targets.command)
-app.command("doctor", context_settings=_HELP)(doctor.command)
-app.command("experiments", context_settings=_HELP)(experiments.command)
-app.command("completion", context_settings=_HELP)(completion.command)
+
+
+def _parsed(command: Callable[..., int]) -> Callable[..., int]:
+    """A command as the parser calls it: with one parameter for each option, and --version.
+
+    A parameter of the command whose type is a dataclass stands for the options that its fields are.
+    """
+    given: dict[str, inspect.Parameter] = {}
+    groups: dict[str, type] = {}
+
+    def add(name: str, kind: Any, default: Any) -> None:
+        given[name] = inspect.Parameter(
+            name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind
+        )
+
+    for name, parameter in inspect.signature(command).parameters.items():
+        kind = get_type_hints(command)[name]
+        if isinstance(kind, type) and is_dataclass(kind):
+            groups[name] = kind
+            for field in fields(kind):
+                add(field.name, get_type_hints(kind)[field.name], field.metadata["option"])
+        else:
+            add(name, kind, parameter.default)
+    add("_version", bool, VERSION)
+
+    def run_command(**values: Any) -> int:
+        del values["_version"]
+        for name, kind in groups.items():
+            values[name] = kind(**{field.name: values.pop(field.name) for field in fields(kind)})
+        return command(**values)
+
+    run_command.__doc__ = command.__doc__
+    run_command.__annotations__ = {name: each.annotation for name, each in given.items()}
+    run_command.__signature__ = inspect.Signature(list(given.values()))  # type: ignore[attr-defined]
+    return run_command
+
+
+for module in _COMMANDS:
+    app.command(module.__name__.rpartition(".")[2], context_settings=_HELP)(_parsed(module.command))
 # Its arguments are the engine's, including -h and -V.
 app.command(
     "load",
@@ -66,5 +99,5 @@ app.command(
 
 
 @app.callback()
-def root(_version: Version = False) -> None:
+def root(_version: bool = VERSION) -> None:
     """Options of the program itself."""

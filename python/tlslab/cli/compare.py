@@ -3,13 +3,13 @@
 import json
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 from tlslab.cli.console import conclude, show, write_utf8
 from tlslab.cli.ending import EXIT_VERDICT
-from tlslab.cli.options import AsJson, Details, Version
+from tlslab.cli.options import AS_JSON, DETAILS, argument, option
 from tlslab.cli.values import as_share
 from tlslab.domain.errors import UsageError
 from tlslab.domain.wording import counted
@@ -26,61 +26,36 @@ class Form(StrEnum):
     csv = "csv"
 
 
-First = Annotated[Path, typer.Argument(metavar="A", help="Run folder of the baseline.")]
-Second = Annotated[
-    Path | None,
-    typer.Argument(
+def command(
+    first: Path = argument("Run folder of the baseline.", default=..., metavar="A"),
+    second: Path | None = argument(
+        "Run folder of the candidate; without it, the two servers that A measured in turns.",
         metavar="[B]",
-        help="Run folder of the candidate; without it, the two servers that A measured in turns.",
     ),
-]
-PageFolder = Annotated[
-    Path | None,
-    typer.Option("--out", metavar="DIR", help="Folder for the page with the figures."),
-]
-Equivalence = Annotated[
-    str | None,
-    typer.Option(
-        metavar="PERCENT",
-        help="Largest difference at which two cells are equivalent: the interval of their ratio "
+    out_dir: Path | None = option("Folder for the page with the figures.", "--out", metavar="DIR"),
+    equivalence: str | None = option(
+        "Largest difference at which two cells are equivalent: the interval of their ratio "
         "lies within this of 1; 10% by default.",
+        metavar="PERCENT",
     ),
-]
-Limit = Annotated[
-    str | None,
-    typer.Option(
+    limit: str | None = option(
+        "Exit code for a job: 1 if B is established to be slower than A by more than this, 0 "
+        "if that is excluded, 4 if neither.",
         "--gate",
         metavar="PERCENT",
-        help="Exit code for a job: 1 if B is established to be slower than A by more than this, 0 "
-        "if that is excluded, 4 if neither.",
     ),
-]
-GateBy = Annotated[
-    list[str] | None,
-    typer.Option(
+    gate_by: list[str] | None = option(
+        "Estimate that the gate compares, by its name in summary.json; repeatable; the rates "
+        "by default.",
         "--gate-by",
         metavar="ESTIMATE",
-        help="Estimate that the gate compares, by its name in summary.json; repeatable; the rates "
-        "by default.",
     ),
-]
-FormOption = Annotated[
-    Form, typer.Option("--format", help="Format of standard output; markdown is for pull requests.")
-]
-
-
-def command(
-    first: First,
-    second: Second = None,
-    out_dir: PageFolder = None,
-    equivalence: Equivalence = None,
-    limit: Limit = None,
-    gate_by: GateBy = None,
-    format_: FormOption = Form.text,
-    details: Details = False,
-    as_json: AsJson = False,
-    _version: Version = False,
-) -> None:
+    format_: Form = option(
+        "Format of standard output; markdown is for pull requests.", "--format", default=Form.text
+    ),
+    details: bool = DETAILS,
+    as_json: bool = AS_JSON,
+) -> int:
     """Compare two runs of one kind, or two servers of one run: B over A, as ratios of their cells.
 
     Ends with 1 if no cell could be compared. With --gate the exit code is the gate's verdict.
@@ -105,8 +80,8 @@ def command(
         comparing.write_page(out_dir, summary)
     comparing.warn_of_damages(runs)
     if allowed is None:
-        raise typer.Exit(_conclude(summary))
-    raise typer.Exit(comparing.conclude_gate(summary, allowed, gate_by or []))
+        return _conclude(summary)
+    return comparing.conclude_gate(summary, allowed, gate_by or [])
 
 
 def _print(summary: "Summary", form: Form, more: tuple[str, ...], as_json: bool) -> None:

@@ -2,12 +2,11 @@
 
 import os
 from enum import StrEnum
-from typing import Annotated
 
 import typer
 from typer import completion
 
-from tlslab.cli.options import Version
+from tlslab.cli.options import argument
 
 COMPLETE = "_TLSLAB_COMPLETE"
 
@@ -21,15 +20,15 @@ class Shell(StrEnum):
 
 
 def command(
-    shell: Annotated[Shell, typer.Argument(help="Shell: bash, zsh or fish.")],
-    _version: Version = False,
-) -> None:
+    shell: Shell = argument("Shell: bash, zsh or fish.", default=...),
+) -> int:
     """Print the completion script of a shell: `source <(tlslab completion bash)`."""
     typer.echo(
         completion.get_completion_script(  # type: ignore[attr-defined]
             prog_name="tlslab", complete_var=COMPLETE, shell=shell.value
         )
     )
+    return 0
 
 
 def prepare_completion() -> None:

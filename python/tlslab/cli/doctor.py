@@ -1,13 +1,13 @@
 """`tlslab doctor`: is this machine fit to measure?"""
 
 import json
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 from rich.table import Table
 
 from tlslab.cli.console import conclude, out
-from tlslab.cli.options import AsJson, Version
+from tlslab.cli.options import AS_JSON, option
 from tlslab.domain.errors import CannotRunError
 from tlslab.domain.wording import counted
 
@@ -18,15 +18,11 @@ MARKS = {"ok": "[green]ok[/]", "warning": "[yellow]warning[/]", "hard": "[bold r
 
 
 def command(
-    connections: Annotated[
-        int,
-        typer.Option(
-            "-c", "--connections", min=1, help="Intended number of connections in flight."
-        ),
-    ] = 64,
-    as_json: AsJson = False,
-    _version: Version = False,
-) -> None:
+    connections: int = option(
+        "Intended number of connections in flight.", "-c", "--connections", default=64, min=1
+    ),
+    as_json: bool = AS_JSON,
+) -> int:
     """Check this machine; print each fault with its remedy. Ends with 3 if a run cannot start."""
     from tlslab.lab.preflight import check_all
     from tlslab.lab.store import to_json
@@ -36,7 +32,7 @@ def command(
         typer.echo(json.dumps([to_json(check) for check in checks]))
     else:
         out.print(_table(checks))
-    raise typer.Exit(_conclude(checks))
+    return _conclude(checks)
 
 
 def _conclude(checks: "tuple[Check, ...]") -> int:

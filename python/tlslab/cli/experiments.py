@@ -7,13 +7,15 @@ import typer
 from rich.table import Table
 
 from tlslab.cli.console import conclude, out
-from tlslab.cli.options import AsJson, Version
+from tlslab.cli.options import AS_JSON
 from tlslab.domain.experiment import Experiment
 from tlslab.domain.wording import counted
 from tlslab.experiment import load, shipped
 
 
-def command(as_json: AsJson = False, _version: Version = False) -> None:
+def command(
+    as_json: bool = AS_JSON,
+) -> int:
     """List the shipped experiments."""
     from tlslab.lab.store import to_json
 
@@ -33,7 +35,7 @@ def command(as_json: AsJson = False, _version: Version = False) -> None:
         typer.echo(json.dumps(data))
     else:
         out.print(_table(found))
-    raise typer.Exit(conclude(f"{counted(len(found), 'experiment')} listed", 0))
+    return conclude(f"{counted(len(found), 'experiment')} listed", 0)
 
 
 def _table(found: Mapping[str, Experiment]) -> Table:

@@ -3,29 +3,21 @@
 import json
 import sys
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from tlslab.cli.console import conclude, say
-from tlslab.cli.options import AsJson, RunFolderPath, Version
+from tlslab.cli.options import AS_JSON, RUN_FOLDER, option
 from tlslab.domain.command_line import Format
 from tlslab.domain.wording import counted
 
 
 def command(
-    folder: RunFolderPath,
-    format_: Annotated[
-        Format,
-        typer.Option("--format", help="Format of the files; hgrm has percentiles of histograms."),
-    ] = Format.csv,
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Folder to write to; DIR/export-FORMAT by default."),
-    ] = None,
-    as_json: AsJson = False,
-    _version: Version = False,
-) -> None:
+    folder: Path = RUN_FOLDER,
+    format_: Format = option(
+        "Format of the files; hgrm has percentiles of histograms.", "--format", default=Format.csv
+    ),
+    out: Path | None = option("Folder to write to; DIR/export-FORMAT by default.", metavar="DIR"),
+    as_json: bool = AS_JSON,
+) -> int:
     """Write the raw results of a run, one file per table: trials, runs, seconds, histograms.
 
     In Python the same tables are `tlslab.open_run(DIR).trials()` and so on.
@@ -38,4 +30,4 @@ def command(
     else:
         for path in written:
             say(str(path))
-    raise typer.Exit(conclude(f"{counted(len(written), 'file')} written", 0))
+    return conclude(f"{counted(len(written), 'file')} written", 0)

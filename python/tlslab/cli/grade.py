@@ -3,25 +3,14 @@
 import json
 from datetime import UTC, date, datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
-from tlslab.cli.asking import (
-    Allowed,
-    Asked,
-    Connections,
-    Insecure,
-    Place,
-    Rate,
-    ServerName,
-    Timeout,
-    ask,
-    refuse_failure,
-)
+from tlslab.cli.asking import PLACE, Asked, ask
 from tlslab.cli.console import conclude, out, write_utf8
 from tlslab.cli.ending import EXIT_VERDICT
-from tlslab.cli.options import AsJson, Authorities, Version
+from tlslab.cli.options import AS_JSON, option
 from tlslab.domain.errors import CannotRunError, UsageError
 from tlslab.domain.grading import GRADING, Grading
 
@@ -43,53 +32,39 @@ class Format(StrEnum):
     json = "json"
 
 
+POLICIES = ", ".join(GRADING)
+
+
 def complete_policy(incomplete: str) -> list[str]:
     """The policies whose names start with this text."""
     return [name for name in GRADING if name.startswith(incomplete)]
 
 
 def command(
-    target: Place,
-    policy: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help=f"Policy that decides the exit code; repeatable: {', '.join(GRADING)}. By default "
-            "what the policies for every server forbid decides.",
-            autocompletion=complete_policy,
-        ),
-    ] = None,
-    format_: Annotated[Format, typer.Option("--format", help="Format of standard output.")] = (
-        Format.text
+    *,
+    target: str = PLACE,
+    policy: list[str] | None = option(
+        f"Policy that decides the exit code; repeatable: {POLICIES}. By default "
+        "what the policies for every server forbid decides.",
+        metavar="NAME",
+        autocompletion=complete_policy,
     ),
-    as_json: AsJson = False,
-    day: Annotated[
-        str | None,
-        typer.Option(
-            "--as-of",
-            metavar="DATE",
-            help="Day as of which to grade: 2031-01-01; today by default.",
-        ),
-    ] = None,
-    sni: ServerName = None,
-    ca: Authorities = None,
-    insecure: Insecure = False,
-    allow: Allowed = None,
-    connections: Connections = None,
-    rate: Rate = None,
-    timeout: Timeout = None,
-    _version: Version = False,
-) -> None:
+    format_: Format = option("Format of standard output.", "--format", default=Format.text),
+    as_json: bool = AS_JSON,
+    day: str | None = option(
+        "Day as of which to grade: 2031-01-01; today by default.", "--as-of", metavar="DATE"
+    ),
+    asked: Asked,
+) -> int:
     """Grade what a server offers by ten policies, and simulate which known clients connect."""
     from tlslab.advice.judge import judge
     from tlslab.advice.policy import policy_named
 
     wanted = tuple(policy_named(name).name for name in policy or ())
     as_of = _day(day)
-    asked = Asked(target, sni, ca, insecure, tuple(allow or ()), connections, rate, timeout)
-    grading = judge(_offered(asked), as_of)
+    grading = judge(_offered(target, asked), as_of)
     _print(grading, Format.json if as_json else format_)
-    raise typer.Exit(_conclude(grading, wanted))
+    return _conclude(grading, wanted)
 
 
 def _day(text: str | None) -> date:
@@ -101,14 +76,12 @@ def _day(text: str | None) -> date:
         raise UsageError(f"--as-of {text}: not a date", "write it like 2031-01-01") from None
 
 
-def _offered(asked: Asked) -> "ProbeRecord":
+def _offered(target: str, asked: Asked) -> "ProbeRecord":
     from tlslab.contract.probe import ProbeRecord
     from tlslab.lab.store import from_json
 
-    ended = ask(asked, only=None, as_json=True)
-    refuse_failure(ended)
     try:
-        record = json.loads(ended.stdout)
+        record = json.loads(ask(target, asked, only=None, as_json=True))
     except ValueError:
         raise CannotRunError("the engine's record cannot be read") from None
     return from_json(record, ProbeRecord)

@@ -3,12 +3,11 @@
 import json
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
 from tlslab.cli.console import conclude, err, out, write_utf8
-from tlslab.cli.options import AsJson, Version
+from tlslab.cli.options import AS_JSON, argument, flag, option
 from tlslab.cli.values import as_share
 from tlslab.domain.errors import CannotRunError, UsageError
 from tlslab.domain.history import History
@@ -27,34 +26,23 @@ class Format(StrEnum):
 
 
 def command(
-    folders: Annotated[
-        list[Path],
-        typer.Argument(metavar="DIR...", help="Run folders, or folders that contain run folders."),
-    ],
-    page: Annotated[
-        Path | None,
-        typer.Option("--out", metavar="FILE.html", help="File for the page with charts."),
-    ] = None,
-    smallest: Annotated[
-        str | None,
-        typer.Option(metavar="PERCENT", help="Smallest change that counts: 2%; 1% by default."),
-    ] = None,
-    across_machines: Annotated[
-        bool,
-        typer.Option(
-            "--across-machines",
-            help="Join the runs of unlike machines in one history.",
-        ),
-    ] = False,
-    format_: Annotated[
-        Format,
-        typer.Option(
-            "--format", help="Format of standard output; csv has one line per value of a run."
-        ),
-    ] = Format.text,
-    as_json: AsJson = False,
-    _version: Version = False,
-) -> None:
+    folders: list[Path] = argument(
+        "Run folders, or folders that contain run folders.", default=..., metavar="DIR..."
+    ),
+    page: Path | None = option("File for the page with charts.", "--out", metavar="FILE.html"),
+    smallest: str | None = option(
+        "Smallest change that counts: 2%; 1% by default.", metavar="PERCENT"
+    ),
+    across_machines: bool = flag(
+        "Join the runs of unlike machines in one history.", "--across-machines"
+    ),
+    format_: Format = option(
+        "Format of standard output; csv has one line per value of a run.",
+        "--format",
+        default=Format.text,
+    ),
+    as_json: bool = AS_JSON,
+) -> int:
     """Find when the same cells became slower or faster over many runs, ordered by start.
 
     Ends with 1 if a slowdown is in force at the newest run, with 4 if there are too few runs
@@ -71,7 +59,7 @@ def command(
     _print(found, Format.json if as_json else format_)
     if page is not None:
         _write(page, report.render_history_html(found))
-    raise typer.Exit(conclude(report.history_reason(found), EXIT_CODES[found.verdict]))
+    return conclude(report.history_reason(found), EXIT_CODES[found.verdict])
 
 
 def _print(found: History, form: Format) -> None:

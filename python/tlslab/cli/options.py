@@ -1,8 +1,8 @@
 """Options that several commands share."""
 
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Annotated
+from dataclasses import dataclass, field
+from typing import Any, TypeVar, dataclass_transform
 
 import typer
 
@@ -28,99 +28,88 @@ def complete_experiment(incomplete: str) -> Iterator[str]:
     return (name for name in shipped() if name.startswith(incomplete))
 
 
+def option(words: str, *names: str, default: Any = None, **more: Any) -> Any:
+    """The default of a parameter that is an option: what it is for, and what typer takes.
+
+    `names`: by default the parameter's own name. Without a default it must be given: `...`.
+    """
+    return typer.Option(default, *names, help=words, **more)
+
+
+def flag(words: str, *names: str) -> Any:
+    """The default of a parameter that is an option without a value."""
+    return option(words, *names, default=False)
+
+
+def argument(words: str, default: Any = None, **more: Any) -> Any:
+    """The default of a parameter that is an argument."""
+    return typer.Argument(default, help=words, **more)
+
+
+_Options = TypeVar("_Options")
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True)
+def options(declared: type[_Options]) -> type[_Options]:
+    """A dataclass whose fields are options; their defaults are those of the options."""
+    for name in declared.__annotations__:
+        info = getattr(declared, name)
+        setattr(declared, name, field(default=info.default, metadata={"option": info}))
+    return dataclass(frozen=True, kw_only=True)(declared)
+
+
 def _show_version(wanted: bool) -> None:
     if wanted:
         typer.echo(f"tlslab {__version__}")
         raise typer.Exit
 
 
-Target = Annotated[
-    str,
-    typer.Option(
-        help=f"Server to start ({SERVERS}), or a running one: https://HOST[:PORT]/PATH or "
-        "HOST:PORT.",
-        autocompletion=complete_target,
-    ),
-]
-Allow = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="HOST", help="Host to load although its address is not loopback; repeatable."
-    ),
-]
-Authorities = Annotated[
-    Path | None,
-    typer.Option("--ca", metavar="FILE", help="PEM file of the certificate authorities to trust."),
-]
-Insecure = Annotated[
-    bool,
-    typer.Option(
-        "--insecure", help="Trust any certificate; the handshake signature is still verified."
-    ),
-]
-Status = Annotated[
-    str | None,
-    typer.Option(
-        metavar="2xx|302|401|any",
-        help="HTTP status that a response must have, or several: 200,302; 2xx by default.",
-    ),
-]
-ServerMetrics = Annotated[
-    str | None,
-    typer.Option(
-        metavar="URL",
-        help="URL of a node_exporter on the host of a running server, for the server's processor "
-        "time: http://HOST:9100/metrics.",
-    ),
-]
-Generators = Annotated[
-    str | None,
-    typer.Option(
-        metavar="N|auto|ray://HOST:PORT",
-        help="Load from several generators. N: this number, on the Ray cluster of RAY_ADDRESS, or "
-        "else on this machine. auto, or an address: all hosts of a Ray cluster; a capacity "
-        "experiment takes as many as it needs.",
-    ),
-]
+TARGET = option(
+    f"Server to start ({SERVERS}), or a running one: https://HOST[:PORT]/PATH or HOST:PORT.",
+    default="reference",
+    autocompletion=complete_target,
+)
+ALLOW = option("Host to load although its address is not loopback; repeatable.", metavar="HOST")
+AUTHORITIES = option("PEM file of the certificate authorities to trust.", "--ca", metavar="FILE")
+INSECURE = flag("Trust any certificate; the handshake signature is still verified.", "--insecure")
+STATUS = option(
+    "HTTP status that a response must have, or several: 200,302; 2xx by default.",
+    metavar="2xx|302|401|any",
+)
+SERVER_METRICS = option(
+    "URL of a node_exporter on the host of a running server, for the server's processor "
+    "time: http://HOST:9100/metrics.",
+    metavar="URL",
+)
+GENERATORS = option(
+    "Load from several generators. N: this number, on the Ray cluster of RAY_ADDRESS, or "
+    "else on this machine. auto, or an address: all hosts of a Ray cluster; a capacity "
+    "experiment takes as many as it needs.",
+    metavar="N|auto|ray://HOST:PORT",
+)
 FAIL = "fail"
-OnLostHost = Annotated[
-    str,
-    typer.Option(
-        metavar="fail|keep",
-        help="If a generator is lost: fail the trial, or finish it with the others and keep it as "
-        "invalid.",
-    ),
-]
-Budget = Annotated[
-    str | None,
-    typer.Option(
-        metavar="TIME",
-        help="Start no block that would end after this time: 90s, 10m, 2h. A run that ends when "
-        "its comparisons are settled makes five blocks at least.",
-    ),
-]
-Dry = Annotated[
-    bool,
-    typer.Option("--dry-run", help="Print the plan and its duration; start and write nothing."),
-]
-Seed = Annotated[
-    int | None,
-    typer.Option(metavar="N", min=0, help="Seed of the order of the trials; random by default."),
-]
-Yes = Annotated[
-    bool, typer.Option("--yes", "-y", help="Build or fetch what the run lacks without asking.")
-]
-RunFolderPath = Annotated[Path, typer.Argument(metavar="DIR", help="Run folder.")]
-Out = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Run folder to create.")]
-AsJson = Annotated[
-    bool, typer.Option("--json", help="Print JSON, and nothing else, to standard output.")
-]
-Details = Annotated[
-    bool, typer.Option("--details", help="Print all tables and lists of the text in full.")
-]
-Version = Annotated[
-    bool,
-    typer.Option(
-        "-V", "--version", callback=_show_version, is_eager=True, help="Print the version and exit."
-    ),
-]
+ON_LOST_HOST = option(
+    "If a generator is lost: fail the trial, or finish it with the others and keep it as invalid.",
+    default=FAIL,
+    metavar="fail|keep",
+)
+BUDGET = option(
+    "Start no block that would end after this time: 90s, 10m, 2h. A run that ends when "
+    "its comparisons are settled makes five blocks at least.",
+    metavar="TIME",
+)
+DRY = flag("Print the plan and its duration; start and write nothing.", "--dry-run")
+SEED = option("Seed of the order of the trials; random by default.", metavar="N", min=0)
+YES = flag("Build or fetch what the run lacks without asking.", "--yes", "-y")
+RUN_FOLDER = argument("Run folder.", default=..., metavar="DIR")
+OUT = option("Run folder to create.", "--out", metavar="DIR")
+AS_JSON = flag("Print JSON, and nothing else, to standard output.", "--json")
+DETAILS = flag("Print all tables and lists of the text in full.", "--details")
+VERSION = option(
+    "Print the version and exit.",
+    "-V",
+    "--version",
+    default=False,
+    callback=_show_version,
+    is_eager=True,
+)

@@ -2,14 +2,14 @@
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from tlslab.advice.policy import policies_named
 from tlslab.cli import dry
-from tlslab.cli.carrying_out import carry_out, conclude_run
+from tlslab.cli.carrying_out import carry_out, conclude_run, request_of
 from tlslab.cli.console import say
-from tlslab.cli.proof_options import Server
+from tlslab.cli.proof_options import Options
 from tlslab.cli.values import as_seconds, as_share, as_url
 from tlslab.cli.watching import Watching
 from tlslab.domain.configuration import BASELINE, Configuration
@@ -17,12 +17,11 @@ from tlslab.domain.errors import UsageError
 from tlslab.domain.experiment import Experiment
 from tlslab.domain.finding import Summary
 from tlslab.domain.proof import ProofVerdict
-from tlslab.domain.proof_settings import ProofSettings, settings_of
+from tlslab.domain.proof_settings import ProofSettings
 from tlslab.experiment import file_kind
 from tlslab.experiment.proof import proof_experiment
 from tlslab.experiment.short import asked_for, shortened
 from tlslab.experiment.workload import required_status
-from tlslab.lab.experiment_run import Request
 from tlslab.lab.proof.discover import client_named
 from tlslab.lab.proof.reading import (
     Reading,
@@ -43,82 +42,46 @@ EXIT_CODES: dict[ProofVerdict, int] = {
 }
 
 
-def prove(request: Request, watching: Watching, dry_run: bool, yes: bool, as_json: bool) -> int:
+def prove(given: Options, watching: Watching, yes: bool, as_json: bool) -> int:
     """Runs a proof, or shows its plan; returns the exit code. Raises UsageError, CannotRunError."""
-    request.trust()
-    for each in settings_of(request.experiment).configurations:
-        _announce(each)
-    if dry_run:
+    wanted = settings(given)
+    request = request_of(given, experiment_of(given, wanted), (wanted.server,))
+    for configuration in wanted.configurations:
+        _announce(configuration)
+    if given.dry_run:
         return dry.show(request, as_json)
-    result = carry_out(request, yes, as_json, watching)
-    return conclude_run(result, as_json, _ending)
+    return conclude_run(carry_out(request, yes, as_json, watching), as_json, _ending)
 
 
-@dataclass(frozen=True)
-class Files:
-    """The options that name configuration files, and determine how they are read."""
-
-    server: Server | None
-    baseline: Path | None
-    candidate: Path | None
-    server_name: str | None
-    keys: Sequence[str]
-    keep_certificate: bool
-
-    @property
-    def given(self) -> bool:
-        """Whether any of these options is given."""
-        return self != Files(None, None, None, None, (), False)
-
-
-@dataclass(frozen=True)
-class LiveServer:
-    """The options of a live server: its URL, and the commands that switch it."""
-
-    url: str | None
-    apply: str | None
-    revert: str | None
-
-
-@dataclass(frozen=True)
-class Terms:
-    """The options that affect the verdict: the client, percentages, clients to lose."""
-
-    client: str
-    margin: str
-    returning: str
-    may_lose: Sequence[str]
-
-
-def settings(
-    files: Files, live_server: LiveServer, policy: Sequence[str], terms: Terms
-) -> ProofSettings:
+def settings(given: Options) -> ProofSettings:
     """The settings of the proof, from the options. Raises UsageError."""
-    url = live_server.url
-    _check_policy(policy, url, files.candidate)
+    url = given.url
+    _check_policy(given.policy or (), url, given.candidate)
     return ProofSettings(
-        server=_target(url, files),
-        client=client_named(terms.client).name,
-        margin=as_share(terms.margin, "--margin"),
-        returning=as_share(terms.returning, "--returning"),
-        configurations=() if url else _configurations(files, policy),
-        may_lose=tuple(client_named(name).name for name in terms.may_lose),
-        apply=_live_command(live_server.apply, "--apply", url),
-        revert=_live_command(live_server.revert, "--revert", url),
+        server=_target(given),
+        client=client_named(given.client).name,
+        margin=as_share(given.margin, "--margin"),
+        returning=as_share(given.returning, "--returning"),
+        configurations=() if url else _configurations(given),
+        may_lose=tuple(client_named(name).name for name in given.may_lose or ()),
+        apply=_live_command(given.apply_, "--apply", url),
+        revert=_live_command(given.revert, "--revert", url),
     )
 
 
-def _target(url: str | None, files: Files) -> str:
+def _target(given: Options) -> str:
     """The managed target, or the live server's URL. Raises UsageError."""
+    url = given.url
     if url is None:
-        if files.server is None or files.baseline is None:
+        if given.server is None or given.baseline is None:
             raise UsageError(
                 "the present configuration is missing",
                 "give --for nginx --baseline FILE, or a live server: "
                 "--url URL --apply COMMAND --revert COMMAND",
             )
-        return files.server.value
-    if files.given:
+        return given.server.value
+    files = (given.server, given.baseline, given.candidate, given.server_name, given.key)
+    if given.keep_certificate or any(value is not None for value in files):
         raise UsageError(
             "--url is a live server, whose configurations the two commands make",
             "leave out --for, --baseline, --candidate, --server-name, --key, --keep-certificate",
@@ -152,39 +115,34 @@ def _live_command(text: str | None, option: str, url: str | None) -> str:
     return text or ""
 
 
-def _configurations(files: Files, policy: Sequence[str]) -> tuple[Configuration, Configuration]:
+def _configurations(given: Options) -> tuple[Configuration, Configuration]:
     """Baseline and candidate, from the files. Raises UsageError."""
-    assert files.baseline is not None
-    check_keys(files.keys)
-    how = Reading("--baseline", files.server_name, tuple(files.keys))
-    before = with_default_certificate(read_configuration(files.baseline, BASELINE, how), how)
-    policies = policies_named(policy)
-    given = files.candidate
-    after = candidate_of(given, before, policies, Reading("--candidate", files.server_name))
-    if given is None and not files.keep_certificate:
+    assert given.baseline is not None
+    keys = tuple(given.key or ())
+    check_keys(keys)
+    how = Reading("--baseline", given.server_name, keys)
+    before = with_default_certificate(read_configuration(given.baseline, BASELINE, how), how)
+    policies = policies_named(given.policy or ())
+    after = candidate_of(
+        given.candidate, before, policies, Reading("--candidate", given.server_name)
+    )
+    if given.candidate is None and not given.keep_certificate:
         after = with_key(after, before)
     return before, after
 
 
-def experiment_of(
-    settings: ProofSettings,
-    quick: bool,
-    blocks: int | None,
-    budget: str | None,
-    expect_status: str | None,
-) -> Experiment:
+def experiment_of(given: Options, wanted: ProofSettings) -> Experiment:
     """The experiment, from the options. Raises UsageError."""
-    experiment = proof_experiment(settings, quick)
+    experiment = proof_experiment(wanted, given.quick)
     kind = file_kind(experiment)
-    if blocks is not None and budget is not None:
+    if given.blocks is not None and given.budget is not None:
         raise UsageError("--blocks and --budget are both given", "leave one of them out")
-    if blocks is not None:
-        experiment = kind.with_blocks(experiment, blocks)
-    if budget is not None:
-        budget_s = as_seconds(budget, "--budget")
-        experiment = kind.with_stopping(experiment, None, budget_s)
-    if expect_status is not None:
-        status = required_status(expect_status)
+    if given.blocks is not None:
+        experiment = kind.with_blocks(experiment, given.blocks)
+    if given.budget is not None:
+        experiment = kind.with_stopping(experiment, None, as_seconds(given.budget, "--budget"))
+    if given.expect_status is not None:
+        status = required_status(given.expect_status)
         workload = replace(experiment.workload, expect_status=status)
         experiment = replace(experiment, workload=workload)
     return shortened(experiment, kind) if asked_for() else experiment

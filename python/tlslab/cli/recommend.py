@@ -3,11 +3,9 @@
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from tlslab.cli.options import AsJson, Details, Version
+from tlslab.cli.options import AS_JSON, DETAILS, argument, option
 from tlslab.domain.grading import RECOMMENDING
 
 if TYPE_CHECKING:
@@ -46,29 +44,23 @@ _AIMS: "dict[AimName, Aim]" = {
 }
 
 
+POLICIES = ", ".join(RECOMMENDING)
+
+
 def command(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Run folder of groups or suites.")],
-    server: Annotated[
-        Server, typer.Option("--for", help="Server for which to write the configuration.")
-    ],
-    aim: Annotated[
-        AimName,
-        typer.Option(help="Quality to optimise, among the settings to which no policy objects."),
-    ] = AimName.throughput,
-    policy: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help=f"Policy that counts; repeatable. Default: {', '.join(RECOMMENDING)}.",
-        ),
-    ] = None,
-    file: Annotated[
-        Path | None, typer.Option("--out", metavar="FILE", help="File for the configuration.")
-    ] = None,
-    details: Details = False,
-    as_json: AsJson = False,
-    _version: Version = False,
-) -> None:
+    folder: Path = argument("Run folder of groups or suites.", default=..., metavar="DIR"),
+    server: Server = option("Server for which to write the configuration.", "--for", default=...),
+    aim: AimName = option(
+        "Quality to optimise, among the settings to which no policy objects.",
+        default=AimName.throughput,
+    ),
+    policy: list[str] | None = option(
+        f"Policy that counts; repeatable. Default: {POLICIES}.", metavar="NAME"
+    ),
+    file: Path | None = option("File for the configuration.", "--out", metavar="FILE"),
+    details: bool = DETAILS,
+    as_json: bool = AS_JSON,
+) -> int:
     """Recommend a configuration based on a run, and write it to standard output.
 
     Reason, price and the Pareto set go to standard error. A setting to which a policy objects is
@@ -78,4 +70,4 @@ def command(
 
     today = datetime.now(UTC).date()
     asked = (folder, server.value, _AIMS[aim], policy or (), file, as_json)
-    raise typer.Exit(recommended(*asked, today, details))
+    return recommended(*asked, today, details)

@@ -3,13 +3,12 @@
 import json
 import sys
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tlslab.cli.console import conclude, say, show, write_utf8
 from tlslab.cli.ending import exit_code, reason
-from tlslab.cli.options import AsJson, Details, RunFolderPath, Version
+from tlslab.cli.options import AS_JSON, DETAILS, RUN_FOLDER, option
 from tlslab.domain.errors import UsageError
 
 if TYPE_CHECKING:
@@ -30,18 +29,15 @@ class Format(StrEnum):
 
 
 def command(
-    folder: RunFolderPath,
-    format_: Annotated[
-        Format,
-        typer.Option(
-            "--format",
-            help="Format of standard output. ab: the form of ab; folded: the call stacks of --why.",
-        ),
-    ] = Format.text,
-    details: Details = False,
-    as_json: AsJson = False,
-    _version: Version = False,
-) -> None:
+    folder: Path = RUN_FOLDER,
+    format_: Format = option(
+        "Format of standard output. ab: the form of ab; folded: the call stacks of --why.",
+        "--format",
+        default=Format.text,
+    ),
+    details: bool = DETAILS,
+    as_json: bool = AS_JSON,
+) -> int:
     """Analyse a run folder again and print its report; write nothing to the folder.
 
     Ends like the run: with 1 if a cell has no result that may be used.
@@ -54,14 +50,14 @@ def command(
     run = RunFolder.open(folder)
     if format_ is Format.folded:
         write_utf8(_folded(run))
-        return
+        return 0
     summary = analyse(run)
     more = () if details else ("tlslab", "report", str(folder), "--details")
     _print(summary, format_, more)
     for damage in run.damages():
         say(f"warning: {damage}")
     why = reason([cell.verdict for cell in summary.cells])
-    raise typer.Exit(conclude(why, exit_code(summary)))
+    return conclude(why, exit_code(summary))
 
 
 def _folded(run: "RunFolder") -> str:

@@ -1,122 +1,299 @@
 """The work of `tlslab run`: from its options to a request, the run, and the last lines."""
 
-import sys
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import typer
+from typer.core import TyperGroup
 
 from tlslab.cli import dry
-from tlslab.cli.allow import read_allow_file
-from tlslab.cli.carrying_out import carry_out, conclude_run
+from tlslab.cli.carrying_out import carry_out, conclude_run, request_of
 from tlslab.cli.console import say
 from tlslab.cli.ending import exit_code, reason
 from tlslab.cli.options import EXPERIMENTS
-from tlslab.cli.resumed import folder_experiment, refuse_commands, taken_over
-from tlslab.cli.values import as_seconds
-from tlslab.cli.wanted import Changes, changed, parse_levels, parse_targets, with_targets
+from tlslab.cli.run_options import Options
+from tlslab.cli.values import as_seconds, as_share, as_url, servers_in
 from tlslab.cli.watching import Watching
-from tlslab.domain.command_line import SETTLE_S
+from tlslab.domain.command_line import SETTLE_S, is_url
 from tlslab.domain.errors import UsageError
 from tlslab.domain.experiment import Experiment
 from tlslab.domain.finding import Summary
-from tlslab.experiment import file_kind, load, shipped
+from tlslab.experiment import file_kind, load, loads, shipped, with_levels
+from tlslab.experiment.short import asked_for, few
+from tlslab.experiment.workload import required_status
 from tlslab.lab.experiment_run import MOST_BY_BUDGET, Request, within
 from tlslab.lab.generators.choose import check_generators, check_policy, require_reachable
 from tlslab.lab.store import RunFolder
+from tlslab.servers import find_kind
 from tlslab.servers.address import own_address
 from tlslab.servers.external import parse_hook
+from tlslab.servers.jdk import ALL, expand
+
+DEFAULT_TARGET = "reference"
+
+# Options that determine the plan, which is in the folder.
+_DECIDED = ("target", "settings", "quick", "blocks", "until", "budget", "seconds", "objective",
+            "allow_obsolete", "expect_status", "out")  # fmt: skip
+
+# Options on this machine and its servers, which may have changed since.
+_TAKEN_OVER = ("allow", "proof", "authority", "insecure", "jdks", "configure", "configure_timeout",
+               "ready_s", "server_metrics", "why", "generators", "on_lost_host",
+               "listen")  # fmt: skip
 
 
-def run(context: typer.Context, watching: Watching) -> int:
+# The commands that start such runs; each has options of its own.
+_BEGINS = ("run", "prove")
+
+
+def run(
+    context: typer.Context, given: Options, watching: Watching, yes: bool, as_json: bool
+) -> int:
     """Runs the command line of `tlslab run`; returns the exit code.
 
-    Raises UsageError, CannotRunError.
+    `context` knows which options were given. Raises UsageError, CannotRunError.
     """
-    given = context.params
-    options = dict(given)
-    if given["experiment"] is None:
-        folder = given["resume"]
-        if folder is None:
-            raise UsageError(
-                "the experiment is missing",
-                f"give {EXPERIMENTS}, or a file in TOML; or --resume DIR",
-            )
-        wanted = folder_experiment(RunFolder.open(folder))
-        options |= taken_over(context, folder)
-    else:
-        loaded = load(given["experiment"], given["quick"])
+    if given.experiment is not None:
+        loaded = load(given.experiment, given.quick)
         refuse_commands(loaded)
-        wanted = changed(loaded, _changes(given))
-    request = replace(_request(wanted, options), spare_versions=_spare_versions(given, wanted))
-    if given["budget"] is not None and file_kind(wanted).why_fixed:
-        budget_s = as_seconds(given["budget"], "--budget")
-        fitted = within(request, budget_s, given["blocks"] or MOST_BY_BUDGET)
+        request = _request(changed(loaded, given), given)
+        request = replace(request, spare_versions=_spare_versions(given, request.experiment))
+    elif given.resume is not None:
+        # As it was started.
+        folder = RunFolder.open(given.resume)
+        wanted = loads(folder.experiment_text(), str(folder.path / "experiment.toml"))
+        request = _request(wanted, *taken_over(context, given, given.resume))
+    else:
+        raise UsageError(
+            "the experiment is missing",
+            f"give {EXPERIMENTS}, or a file in TOML; or --resume DIR",
+        )
+    if given.budget is not None and file_kind(request.experiment).why_fixed:
+        budget_s = as_seconds(given.budget, "--budget")
+        fitted = within(request, budget_s, given.blocks or MOST_BY_BUDGET)
         request = fitted.request
         if fitted.reservation:
             say(f"warning: {fitted.reservation}")
-    if given["dry_run"]:
-        return dry.show(request, given["as_json"])
-    result = carry_out(request, given["yes"], given["as_json"], watching)
-    return conclude_run(result, given["as_json"], _ending)
+    if given.dry_run:
+        return dry.show(request, as_json)
+    return conclude_run(carry_out(request, yes, as_json, watching), as_json, _ending)
 
 
-def _spare_versions(given: Mapping[str, Any], wanted: Experiment) -> tuple[str, ...]:
+def _spare_versions(given: Options, wanted: Experiment) -> tuple[str, ...]:
     """TLS 1.2, for a server without TLS 1.3, if a shipped experiment has only that."""
-    named = parse_levels(list(given["set_"] or ()))
-    is_free = given["experiment"] in shipped() and "tls" not in named
+    is_free = given.experiment in shipped() and "tls" not in parse_levels(given.settings or [])
     return ("1.2",) if is_free and wanted.levels("tls") == ("1.3",) else ()
 
 
-def _changes(options: Mapping[str, Any]) -> Changes:
-    return Changes(
-        settings=tuple(options["set_"] or ()),
-        jdks=tuple(options["jdk"] or ()),
-        objective=options["objective"],
-        allow_obsolete=options["allow_obsolete"],
-        blocks=options["blocks"],
-        seconds=options["seconds"],
-        expect_status=options["expect_status"],
-        until=options["until"],
-        budget=options["budget"],
-    )
-
-
-def _request(experiment: Experiment, options: Mapping[str, Any]) -> Request:
+def _request(experiment: Experiment, given: Options, settle_s: float = SETTLE_S) -> Request:
     """The request for these options. Raises UsageError."""
-    experiment, targets = with_targets(experiment, parse_targets(options["target"] or []))
+    experiment, targets = with_targets(experiment, parse_targets(given.target or []))
     factors = [factor.name for factor in experiment.factors]
-    configure = options["configure"]
-    timeout_s = options["configure_timeout"]
-    request = Request(
-        experiment=experiment,
-        targets=targets,
-        command=("tlslab", *sys.argv[1:]),
-        out=options["out_dir"],
-        resume=options["resume"],
-        allow=tuple(options["allow"] or ()),
-        proof=options["proof"],
-        seed=options["seed"],
-        authority=options["ca"],
-        insecure=options["insecure"],
-        hook=None if configure is None else parse_hook(configure, factors, timeout_s),
-        ready_s=options["ready"],
-        settle_s=options.get("settle", SETTLE_S),
-        jdks=tuple(options["jdk"] or ()),
-        server_metrics=options["server_metrics"],
-        why=options["why"],
-        generators=check_generators(options["generators"]),
-        on_lost_host=check_policy(options["on_lost_host"], options["generators"]),
-        listen=None if options.get("listen") is None else own_address(options["listen"]),
+    command = given.configure
+    hook = None if command is None else parse_hook(command, factors, given.configure_timeout)
+    request = request_of(
+        given,
+        experiment,
+        targets,
+        hook=hook,
+        settle_s=settle_s,
+        generators=check_generators(given.generators),
+        on_lost_host=check_policy(given.on_lost_host, given.generators),
+        listen=None if given.listen is None else own_address(given.listen),
     )
-    # Checked first, so that a missing file is reported at once.
-    request.trust()
     if not request.external:
         require_reachable(request.generators, request.listen)
-    return replace(request, allow=(*request.allow, *read_allow_file()))
+    return request
 
 
 def _ending(summary: Summary) -> tuple[str, int]:
     """The verdicts of the cells in words, and the exit code."""
     return reason([cell.verdict for cell in summary.cells]), exit_code(summary)
+
+
+def changed(experiment: Experiment, given: Options) -> Experiment:
+    """The experiment with the options applied. Raises UsageError."""
+    experiment = with_levels(experiment, parse_levels(given.settings or []))
+    experiment = with_jdks(experiment, tuple(given.jdks or ()))
+    kind = file_kind(experiment)
+    experiment = kind.with_objective(experiment, given.objective, given.allow_obsolete)
+    experiment = _with_ending(experiment, given)
+    if given.seconds is not None:
+        experiment = kind.with_seconds(experiment, given.seconds)
+    if given.expect_status is not None:
+        status = required_status(given.expect_status)
+        if not kind.has_server:
+            raise UsageError(
+                f"--expect-status is for experiments with a server: {experiment.name} has none",
+                "leave --expect-status out",
+            )
+        workload = replace(experiment.workload, expect_status=status)
+        experiment = replace(experiment, workload=workload)
+    return experiment
+
+
+def _with_ending(experiment: Experiment, given: Options) -> Experiment:
+    """The experiment with the options that determine its number of blocks."""
+    kind = file_kind(experiment)
+    blocks = None if given.blocks is None else few(given.blocks)
+    if given.until is None and given.budget is None:
+        return experiment if blocks is None else kind.with_blocks(experiment, blocks)
+    until = None if given.until is None else as_share(given.until, "--until")
+    budget_s = None if given.budget is None else as_seconds(given.budget, "--budget")
+    experiment = kind.with_stopping(experiment, until, budget_s)
+    if kind.why_fixed:
+        # The number of blocks follows from their length, which depends on the servers (lab.budget).
+        return experiment
+    return experiment if blocks is None else replace(experiment, blocks=blocks)
+
+
+def with_jdks(experiment: Experiment, given: tuple[Path, ...]) -> Experiment:
+    """The experiment on the Java installations of this machine and the given ones.
+
+    Benchmarks find theirs when they start. Raises UsageError.
+    """
+    levels = experiment.levels("jdk")
+    if not levels:
+        if given and not file_kind(experiment).finds_jdks:
+            raise UsageError(
+                "--jdk is for experiments on Java: runtimes, concurrency", "leave --jdk out"
+            )
+        return experiment
+    found = expand(levels, given)
+    if asked_for() and ALL in levels:
+        # A short run takes one: the first given one, or the newest.
+        found = expand((), given[:1]) if given else found[-1:]
+    return with_levels(experiment, {"jdk": found})
+
+
+def parse_targets(given: list[str]) -> tuple[str, ...]:
+    """The targets of `--target` options: names and URLs, with commas between them; each once.
+
+    `localhost:8443` is the URL https://localhost:8443/. Raises UsageError for unknown names.
+    """
+    names = tuple(dict.fromkeys(as_url(part) for each in given for part in servers_in(each)))
+    if not any(is_url(name) for name in names):
+        for name in names:
+            find_kind(name)
+    return names
+
+
+def with_targets(
+    experiment: Experiment, targets: tuple[str, ...]
+) -> tuple[Experiment, tuple[str, ...]]:
+    """The experiment on these servers, and the servers; several are levels of the factor `server`.
+
+    Without any: those of the experiment, or the reference server. Raises UsageError.
+    """
+    kind = file_kind(experiment)
+    levels = experiment.levels("server")
+    if not targets:
+        _refuse_both_kinds("--set server", levels)
+        return experiment, levels or (kind.server(experiment) or DEFAULT_TARGET,)
+    _refuse_both_kinds("--target", targets)
+    if not kind.has_server:
+        raise UsageError(
+            f"--target is for experiments with a server: {experiment.name} has none",
+            "leave --target out",
+        )
+    if len(targets) > 1 and "server" not in kind.factors:
+        raise UsageError(
+            f"--target: {experiment.name} takes one server at a time", "make a run for each"
+        )
+    if is_url(targets[0]) and not all(is_url(level) for level in levels):
+        raise UsageError(
+            f"--target: {experiment.name} compares servers that the lab starts "
+            f"({', '.join(levels)}); it cannot measure a URL",
+            "leave out --set server, or take another experiment, such as groups",
+        )
+    if len(targets) > 1 or levels:
+        experiment = with_levels(experiment, {"server": targets})
+    return experiment, targets
+
+
+def _refuse_both_kinds(option: str, servers: Sequence[str]) -> None:
+    """Refuses URLs beside servers that the lab starts. Raises UsageError."""
+    if len({is_url(server) for server in servers}) > 1:
+        raise UsageError(
+            f"{option}: a URL and a server that the lab starts cannot be in one run: the lab gives "
+            "its own server a processor of its own, and cannot do that for the URL's",
+            "make a run for each server; `tlslab compare A B` compares two runs (a comma in the "
+            "path of a URL is written %2C)",
+        )
+
+
+def parse_levels(settings: list[str]) -> dict[str, tuple[str, ...]]:
+    """`--set` options as levels by factor; a factor may be given once. Raises UsageError."""
+    levels: dict[str, tuple[str, ...]] = {}
+    for setting in settings:
+        factor, equals, values = setting.partition("=")
+        wanted = tuple(value.strip() for value in values.split(",") if value.strip())
+        if not equals or not wanted:
+            raise UsageError(
+                f"--set {setting}: not of the form FACTOR=LEVEL,LEVEL",
+                "write it like --set group=X25519,P-256",
+            )
+        if factor in levels:
+            raise UsageError(
+                f"--set names the factor '{factor}' twice",
+                f"give all levels at once: --set {factor}=LEVEL,LEVEL",
+            )
+        levels[factor] = wanted
+    return levels
+
+
+def refuse_commands(experiment: Experiment) -> None:
+    """Refuses a file whose commands would run unseen on a live server. Raises UsageError."""
+    if file_kind(experiment).commands(experiment):
+        raise UsageError(
+            "a file with the commands of a live proof is not run",
+            "give them to `tlslab prove --url URL --apply COMMAND --revert COMMAND`; "
+            "`tlslab run --resume DIR` goes on with an interrupted proof",
+        )
+
+
+def taken_over(context: typer.Context, given: Options, path: Path) -> tuple[Options, float]:
+    """The options of the folder's own command, as far as this command line does not give them.
+
+    With the pause of a proof after a switch, in seconds.
+
+    Raises UsageError for options that would change the plan, StoreError for a damaged folder.
+    """
+    for param in context.command.params:
+        name = param.name or ""
+        if name in _DECIDED and not _is_default(context, name):
+            raise UsageError(
+                f"{param.opts[0]} would change the plan that {path} holds",
+                "a resumed run goes on as it was begun: leave the option out, or begin a new run",
+            )
+    earlier = options_of(context, RunFolder.open(path).environment().command)
+    kept = {
+        name: earlier[name]
+        for name in ("target", *_TAKEN_OVER)
+        if name in earlier and _is_default(context, name)
+    }
+    return replace(given, **kept), earlier.get("settle_s", SETTLE_S)
+
+
+def options_of(context: typer.Context, command: tuple[str, ...]) -> dict[str, Any]:
+    """The options of an earlier `tlslab run ...` or `tlslab prove ...`, by parameters' names.
+
+    Empty for any other command.
+    """
+    name = command[1] if command[1:2] and command[1] in _BEGINS else ""
+    group = context.find_root().command
+    begun = group.get_command(context, name) if name and isinstance(group, TyperGroup) else None
+    if begun is None:
+        return {}
+    parsed = begun.make_context(name, list(command[2:]), resilient_parsing=True)
+    return {name: _plain(value) for name, value in parsed.params.items()}
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _is_default(context: typer.Context, name: str) -> bool:
+    source = context.get_parameter_source(name)
+    return source is None or source.name.startswith("DEFAULT")

@@ -1,13 +1,13 @@
 """`tlslab scale`: what does an idle connection cost?"""
 
 import json
-from typing import Annotated
+from pathlib import Path
 
 import typer
 
 from tlslab.cli.allow import read_allow_file
 from tlslab.cli.console import conclude, err, out
-from tlslab.cli.options import Allow, AsJson, Authorities, Insecure, Status, Target, Version
+from tlslab.cli.options import ALLOW, AS_JSON, AUTHORITIES, INSECURE, STATUS, TARGET, option
 from tlslab.cli.values import as_url
 from tlslab.domain.command_line import did_you_mean
 from tlslab.domain.errors import UsageError
@@ -22,30 +22,24 @@ BACKENDS = ("rustls", "openssl")
 
 
 def command(
-    levels: Annotated[
-        str,
-        typer.Option(
-            metavar="N,N,...",
-            help="Number of idle connections: one level, or several in rising order.",
-        ),
-    ] = "1000,5000,10000",
-    target: Target = "reference",
-    backend: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="TLS library of the client: rustls, openssl; repeatable; both by default."
-        ),
-    ] = None,
-    source: Annotated[
-        str, typer.Option(metavar="ADDRESS,...", help="Local addresses to connect from, in turn.")
-    ] = "",
-    expect_status: Status = None,
-    allow: Allow = None,
-    ca: Authorities = None,
-    insecure: Insecure = False,
-    as_json: AsJson = False,
-    _version: Version = False,
-) -> None:
+    levels: str = option(
+        "Number of idle connections: one level, or several in rising order.",
+        default="1000,5000,10000",
+        metavar="N,N,...",
+    ),
+    target: str = TARGET,
+    backend: list[str] | None = option(
+        "TLS library of the client: rustls, openssl; repeatable; both by default."
+    ),
+    source: str = option(
+        "Local addresses to connect from, in turn.", default="", metavar="ADDRESS,..."
+    ),
+    expect_status: str | None = STATUS,
+    allow: list[str] | None = ALLOW,
+    ca: Path | None = AUTHORITIES,
+    insecure: bool = INSECURE,
+    as_json: bool = AS_JSON,
+) -> int:
     """Measure the memory of idle connections: of client, server and kernel.
 
     Ends with 1 if a connection is lost before the end.
@@ -75,7 +69,7 @@ def command(
     else:
         out.print(render_scale(found))
     reported = "every connection lasted" if found.valid else "a connection was lost, see above"
-    raise typer.Exit(conclude(reported, 0 if found.valid else EXIT_LOST))
+    return conclude(reported, 0 if found.valid else EXIT_LOST)
 
 
 def parse_levels(text: str) -> tuple[int, ...]:

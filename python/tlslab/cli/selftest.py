@@ -2,13 +2,14 @@
 
 import json
 import sys
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
 from tlslab.cli.console import conclude, out, say
 from tlslab.cli.ending import EXIT_INTERRUPTED
-from tlslab.cli.options import AsJson, Out, Seed, Version
+from tlslab.cli.options import AS_JSON, OUT, SEED, flag, option
 from tlslab.cli.values import as_seconds
 
 if TYPE_CHECKING:
@@ -16,21 +17,14 @@ if TYPE_CHECKING:
 
 
 def command(
-    budget: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TIME",
-            help="Time limit: 90s, 10m, 1h; 5m by default. More time gives more tries.",
-        ),
-    ] = None,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Make fewer slowdowns and tries, in some 75 s.")
-    ] = False,
-    out_dir: Out = None,
-    seed: Seed = None,
-    as_json: AsJson = False,
-    _version: Version = False,
-) -> None:
+    budget: str | None = option(
+        "Time limit: 90s, 10m, 1h; 5m by default. More time gives more tries.", metavar="TIME"
+    ),
+    quick: bool = flag("Make fewer slowdowns and tries, in some 75 s.", "--quick"),
+    out_dir: Path | None = OUT,
+    seed: int | None = SEED,
+    as_json: bool = AS_JSON,
+) -> int:
     """Find which differences this machine can tell apart: equal servers and planted slowdowns.
 
     Later runs on this machine quote the result. Ends with 0, whatever the result is.
@@ -49,7 +43,7 @@ def command(
         typer.echo(json.dumps(to_json(result.selftest), allow_nan=False))
     else:
         out.print(render_selftest(result.selftest))
-    raise typer.Exit(_conclude(result))
+    return _conclude(result)
 
 
 def _conclude(result: "Result") -> int:

@@ -3,14 +3,13 @@
 import json
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
 from rich.table import Table
 from rich.text import Text
 
 from tlslab.cli.console import conclude, out
-from tlslab.cli.options import SERVERS, AsJson, Version, complete_target
+from tlslab.cli.options import AS_JSON, SERVERS, argument, complete_target
 from tlslab.domain.wording import counted
 
 if TYPE_CHECKING:
@@ -18,17 +17,13 @@ if TYPE_CHECKING:
 
 
 def command(
-    names: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[NAME]...",
-            help=f"Servers to list; all by default: {SERVERS}.",
-            autocompletion=complete_target,
-        ),
-    ] = None,
-    as_json: AsJson = False,
-    _version: Version = False,
-) -> None:
+    names: list[str] | None = argument(
+        f"Servers to list; all by default: {SERVERS}.",
+        metavar="[NAME]...",
+        autocompletion=complete_target,
+    ),
+    as_json: bool = AS_JSON,
+) -> int:
     """List the servers that the lab can start here, with what each accepts in a probe."""
     from tlslab.lab.engine import local_pool
     from tlslab.lab.store import to_json
@@ -42,7 +37,7 @@ def command(
     else:
         out.print(_table(found))
     ready = sum(each.problem is None for each in found)
-    raise typer.Exit(conclude(f"{ready} of {counted(len(found), 'target')} can be measured", 0))
+    return conclude(f"{ready} of {counted(len(found), 'target')} can be measured", 0)
 
 
 def _table(found: "tuple[TargetFound, ...]") -> Table:

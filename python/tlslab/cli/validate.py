@@ -2,21 +2,21 @@
 
 import json
 from enum import StrEnum
-from typing import Annotated
+from pathlib import Path
 
 import typer
 
 from tlslab.cli.allow import read_allow_file
 from tlslab.cli.console import conclude, err, out, write_utf8
 from tlslab.cli.options import (
+    ALLOW,
+    AS_JSON,
+    AUTHORITIES,
+    INSECURE,
     MOST_SECONDS,
-    Allow,
-    AsJson,
-    Authorities,
-    Insecure,
-    Status,
-    Target,
-    Version,
+    STATUS,
+    TARGET,
+    option,
 )
 from tlslab.cli.values import as_url
 from tlslab.domain.errors import UsageError
@@ -36,46 +36,33 @@ class Format(StrEnum):
     json = "json"
 
 
-Seconds = Annotated[
-    float,
-    typer.Option(
+def command(
+    rates: str = option(
+        "Rates at which to compare, in new connections per second.",
+        default="50,200,500,1000,2000",
+        metavar="R,R,...",
+    ),
+    seconds: float = option(
+        "Time at each rate in seconds; longer if 1,000 connections take longer.",
+        default=10.0,
         min=0.1,
         max=MOST_SECONDS,
-        help="Time at each rate in seconds; longer if 1,000 connections take longer.",
     ),
-]
-
-
-def command(
-    rates: Annotated[
-        str,
-        typer.Option(
-            metavar="R,R,...", help="Rates at which to compare, in new connections per second."
-        ),
-    ] = "50,200,500,1000,2000",
-    seconds: Seconds = 10.0,
-    target: Target = "reference",
-    pause_ms: Annotated[
-        int,
-        typer.Option(min=0, max=10_000, help="Work of the reference server per response, in ms."),
-    ] = 100,
-    interface: Annotated[
-        str, typer.Option(help="Network interface on which tcpdump captures.")
-    ] = "lo",
-    backend: Annotated[
-        str, typer.Option(help="TLS library of the client: auto, rustls, openssl.")
-    ] = "auto",
-    expect_status: Status = None,
-    allow: Allow = None,
-    ca: Authorities = None,
-    insecure: Insecure = False,
-    format_: Annotated[
-        Format,
-        typer.Option("--format", help="Format of standard output; csv has one line per time."),
-    ] = Format.text,
-    as_json: AsJson = False,
-    _version: Version = False,
-) -> None:
+    target: str = TARGET,
+    pause_ms: int = option(
+        "Work of the reference server per response, in ms.", default=100, min=0, max=10000
+    ),
+    interface: str = option("Network interface on which tcpdump captures.", default="lo"),
+    backend: str = option("TLS library of the client: auto, rustls, openssl.", default="auto"),
+    expect_status: str | None = STATUS,
+    allow: list[str] | None = ALLOW,
+    ca: Path | None = AUTHORITIES,
+    insecure: bool = INSECURE,
+    format_: Format = option(
+        "Format of standard output; csv has one line per time.", "--format", default=Format.text
+    ),
+    as_json: bool = AS_JSON,
+) -> int:
     """Compare reported times with a packet capture of the same connections.
 
     Needs tcpdump and the right to capture. Ends with 1 when a time differs by more than 1 % and by
@@ -99,7 +86,7 @@ def command(
     validation = validate(request, _report)
     _print(validation, Format.json if as_json else format_)
     reported = results_words(validation.rates)
-    raise typer.Exit(conclude(reported, 0 if validation.passed else EXIT_DISAGREES))
+    return conclude(reported, 0 if validation.passed else EXIT_DISAGREES)
 
 
 def _print(found: Validation, form: Format) -> None:

@@ -2,19 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from tlslab.cli.console import say
-from tlslab.domain.command_line import (
-    LOOPBACK,
-    METRICS_OPTION,
-    PAGE_OPTION,
-    Address,
-    parse_address,
-)
+from tlslab.cli.options import option, options
+from tlslab.domain.command_line import LOOPBACK, METRICS_OPTION, PAGE_OPTION, Address, parse_address
 from tlslab.domain.errors import TlslabError
 
 if TYPE_CHECKING:
@@ -23,39 +15,40 @@ if TYPE_CHECKING:
 # A page without an address: any free port of loopback.
 ANYWHERE = Address(LOOPBACK, 0)
 
-Metrics = Annotated[
-    str | None,
-    typer.Option(
-        METRICS_OPTION,
-        metavar="HOST:PORT",
-        help="Serve Prometheus metrics of the run at this address: 127.0.0.1:9464. Other hosts "
-        "need an address of this machine that they can reach.",
-    ),
-]
-LivePage = Annotated[
-    str | None,
-    typer.Option(
-        PAGE_OPTION,
-        metavar="[=HOST:PORT]",
-        help="Serve a page that shows the run in progress, and print its URL to standard error; on "
-        "a free port of loopback by default.",
-    ),
-]
+
+def _metrics_address(text: str) -> Address:
+    return parse_address(text, METRICS_OPTION)
 
 
-@dataclass(frozen=True)
+def _page_address(text: str) -> Address:
+    return parse_address(text, PAGE_OPTION)
+
+
+@options
 class Watching:
     """The addresses of metrics and page; None for one that was not requested."""
 
-    metrics: Address | None = None
-    page: Address | None = None
+    metrics: Address | None = option(
+        "Serve Prometheus metrics of the run at this address: 127.0.0.1:9464. Other hosts "
+        "need an address of this machine that they can reach.",
+        METRICS_OPTION,
+        metavar="HOST:PORT",
+        parser=_metrics_address,
+    )
+    page: Address | None = option(
+        "Serve a page that shows the run in progress, and print its URL to standard error; on "
+        "a free port of loopback by default.",
+        PAGE_OPTION,
+        metavar="[=HOST:PORT]",
+        parser=_page_address,
+    )
 
     @classmethod
     def of(cls, metrics: str | None, page: str | None) -> "Watching":
         """From the options' values. Raises UsageError."""
         return cls(
-            None if metrics is None else parse_address(metrics, METRICS_OPTION),
-            None if page is None else parse_address(page, PAGE_OPTION),
+            metrics=None if metrics is None else _metrics_address(metrics),
+            page=None if page is None else _page_address(page),
         )
 
     @property

@@ -6,7 +6,7 @@ import pytest
 
 from factories.no_home import without_home
 from tlslab.cli import allow, ending
-from tlslab.cli.wanted import parse_levels, parse_targets, with_jdks, with_targets
+from tlslab.cli.running import parse_levels, parse_targets, with_jdks, with_targets
 from tlslab.domain.errors import UsageError
 from tlslab.experiment import load, with_levels
 

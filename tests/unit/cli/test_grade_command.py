@@ -2,25 +2,38 @@
 
 import json
 import subprocess
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
 from factories.offered import listed, record, silent
-from tlslab.cli import grade
 from tlslab.cli.app import app
 from tlslab.domain.errors import CannotRunError, TlslabError, UsageError
 
 
 @pytest.fixture
-def graded(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Runs the command on a server with this probe record; its exit code and outputs."""
+def graded(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
+    """Runs the command on a server with this probe record; its exit code, output and error."""
 
-    def run(*options: str, code: int = 0, stderr: str = "", **more: Any) -> Any:
-        said = subprocess.CompletedProcess((), code, json.dumps(record(**more)), stderr)
-        monkeypatch.setattr(grade, "ask", lambda *_, **__: said)
-        return CliRunner().invoke(app, ["grade", "localhost:8443", *options])
+    def run(*options: str, code: int = 0, said: str | None = None, **more: Any) -> Any:
+        output = json.dumps(record(**more)) if said is None else said
+        ended = subprocess.CompletedProcess((), code, output, "")
+        monkeypatch.setattr(subprocess, "run", lambda *_, **__: ended)
+        exit_code, error = None, None
+        try:
+            arguments = ["grade", "localhost:8443", *options]
+            exit_code = app(arguments, prog_name="tlslab", standalone_mode=False)
+        except TlslabError as raised:
+            error = raised
+        streams = capsys.readouterr()
+        return SimpleNamespace(
+            exit_code=exit_code,
+            exception=error,
+            stdout=streams.out,
+            stderr=streams.err,
+            output=streams.out + streams.err,
+        )
 
     return run
 
@@ -152,17 +165,16 @@ def test_wrong_usage(graded: Any, options: tuple[str, ...], words: str) -> None:
     assert error.message == words
 
 
-def test_errors_of_the_engine(graded: Any) -> None:
-    error = graded(
-        code=3, stderr="tlslab-load: nothing listens there; start it: exit 3\n"
-    ).exception
-    assert isinstance(error, CannotRunError)
-    assert (error.message, error.remedy) == ("nothing listens there", "start it")
+@pytest.mark.parametrize(("code", "kind"), [(2, UsageError), (3, CannotRunError)])
+def test_an_error_of_the_engine_is_the_commands(
+    graded: Any, code: int, kind: type[TlslabError]
+) -> None:
+    said = {"class": "x", "message": "--probe-rate 0: not a rate", "remedy": "start; wait"}
+    error = graded(code=code, said=json.dumps(said)).exception
+    assert type(error) is kind
+    assert (error.message, error.remedy) == ("--rate 0: not a rate", "start; wait")
 
 
-def test_a_record_that_cannot_be_read(graded: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_record_that_cannot_be_read(graded: Any) -> None:
     assert isinstance(graded(versions=None).exception, TlslabError)
-    broken = subprocess.CompletedProcess((), 0, "{", "")
-    monkeypatch.setattr(grade, "ask", lambda *_, **__: broken)
-    error = CliRunner().invoke(app, ["grade", "localhost:8443"]).exception
-    assert isinstance(error, CannotRunError)
+    assert isinstance(graded(said="{").exception, CannotRunError)

@@ -12,8 +12,8 @@ from factories.folder import written
 from factories.primitives import made_primitives
 from factories.run import made_run
 from tlslab.cli import run
+from tlslab.cli.running import parse_levels
 from tlslab.cli.values import as_bytes, as_rate
-from tlslab.cli.wanted import parse_levels
 from tlslab.domain.errors import UsageError
 from tlslab.domain.trial import Reason
 

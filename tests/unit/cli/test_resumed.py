@@ -9,7 +9,7 @@ import typer
 
 from tlslab.cli.app import app
 from tlslab.cli.proof_options import CLIENT
-from tlslab.cli.resumed import options_of, refuse_commands
+from tlslab.cli.running import options_of, refuse_commands
 from tlslab.domain.errors import UsageError
 from tlslab.domain.proof_settings import ProofSettings
 from tlslab.experiment import dumps, loads
@@ -30,7 +30,7 @@ def test_a_live_proof_keeps_whom_it_trusts_and_where_it_may_go() -> None:
         "--ca", "ca.pem", "--allow", "a.example", "--allow", "b.example",
         "--server-metrics", "http://a.example:9100/metrics",
     )  # fmt: skip
-    assert found["ca"] == Path("ca.pem")
+    assert found["authority"] == Path("ca.pem")
     assert found["allow"] == ["a.example", "b.example"]
     assert found["server_metrics"] == "http://a.example:9100/metrics"
     assert not found["insecure"]
@@ -39,7 +39,7 @@ def test_a_live_proof_keeps_whom_it_trusts_and_where_it_may_go() -> None:
 
 def test_a_run_keeps_its_own() -> None:
     found = options("run", "groups", "--ca", "ca.pem", "--ready", "7")
-    assert (found["ca"], found["ready"]) == (Path("ca.pem"), 7)
+    assert (found["authority"], found["ready_s"]) == (Path("ca.pem"), 7)
 
 
 def test_a_run_keeps_its_proof() -> None:
@@ -54,7 +54,7 @@ def test_another_command_has_none() -> None:
 
 def test_a_live_proof_keeps_how_long_its_server_takes() -> None:
     found = options("prove", "--url", "https://a.example/", "--settle", "5", "--ready", "90")
-    assert (found["settle"], found["ready"]) == (5, 90)
+    assert (found["settle_s"], found["ready_s"]) == (5, 90)
 
 
 def test_a_file_with_commands_is_not_run() -> None:

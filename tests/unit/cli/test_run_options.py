@@ -10,8 +10,9 @@ from factories.capacity import made_capacity_run
 from factories.run import made_run
 from factories.worded import summarise
 from tlslab.cli import ending
+from tlslab.cli.run_options import Options
+from tlslab.cli.running import changed, parse_targets
 from tlslab.cli.shared_words import duration
-from tlslab.cli.wanted import Changes, changed, parse_targets
 from tlslab.domain.capacity import CapacityPlan
 from tlslab.domain.errors import ExperimentError, UsageError
 from tlslab.domain.experiment import Experiment
@@ -25,17 +26,17 @@ from tlslab.report.commands import folded
 from tlslab.report.facts import redo_words
 
 
-def with_options(name: str, changes: Changes) -> Experiment:
+def with_options(name: str, changes: Options) -> Experiment:
     return changed(load(name, quick=True), changes)
 
 
 def test_blocks_are_passes_over_all_cells() -> None:
-    assert with_options("groups", Changes(blocks=3)).blocks == 3
-    plan = with_options("capacity", Changes(blocks=9)).settings
+    assert with_options("groups", Options(blocks=3)).blocks == 3
+    plan = with_options("capacity", Options(blocks=9)).settings
     assert isinstance(plan, CapacityPlan)
     assert (plan.maximum.trials, plan.open_loop.trials) == (9, 9)
     assert plan.maximum.most >= 9
-    assert dumps(loads(dumps(with_options("capacity", Changes(blocks=9))), "x"))
+    assert dumps(loads(dumps(with_options("capacity", Options(blocks=9))), "x"))
 
 
 FIXED = ("calibrate", "capacity", "runtimes", "concurrency")
@@ -44,13 +45,13 @@ FIXED = ("calibrate", "capacity", "runtimes", "concurrency")
 @pytest.mark.parametrize("name", FIXED)
 def test_an_end_by_the_answer_is_refused_with_the_reason(name: str) -> None:
     with pytest.raises(UsageError, match="--until is for experiments that compare") as refused:
-        with_options(name, Changes(until="2%"))
+        with_options(name, Options(until="2%"))
     assert file_kind(load(name)).why_fixed in refused.value.message
 
 
 @pytest.mark.parametrize("name", ["calibrate", "capacity"])
 def test_a_budget_is_as_many_blocks_as_fit(name: str) -> None:
-    request = Request(with_options(name, Changes(budget="1h")), ("reference",), ("tlslab",), seed=1)
+    request = Request(with_options(name, Options(budget="1h")), ("reference",), ("tlslab",), seed=1)
 
     def seconds(blocks: int) -> float:
         kind = file_kind(request.experiment)
@@ -70,17 +71,17 @@ def test_a_budget_is_as_many_blocks_as_fit(name: str) -> None:
 
 def test_seconds_are_the_length_of_each_measurement_and_of_no_warm_up() -> None:
     before = load("suites", quick=True).workload
-    after = with_options("suites", Changes(seconds=2.5)).workload
+    after = with_options("suites", Options(seconds=2.5)).workload
     assert before.keep_alive is not None
     assert after.keep_alive is not None
     assert after.capacity.measure_ms == after.client_cost.measure_ms == 2500
     assert after.keep_alive.window.measure_ms == 2500
     assert after.capacity.warmup_ms == before.capacity.warmup_ms
-    plan = with_options("capacity", Changes(seconds=2.5)).settings
+    plan = with_options("capacity", Options(seconds=2.5)).settings
     old = load("capacity", quick=True).settings
     assert plan.maximum.window.measure_ms == plan.open_loop.window.measure_ms == 2500
     assert plan.search == old.search
-    benchmark = with_options("concurrency", Changes(seconds=2.0)).settings
+    benchmark = with_options("concurrency", Options(seconds=2.0)).settings
     assert benchmark.iterations * benchmark.iteration_ms == 2000
 
 
@@ -88,7 +89,7 @@ def test_seconds_are_the_length_of_each_measurement_and_of_no_warm_up() -> None:
     ("given", "status"), [("302", "302"), ("2XX, 401", "2xx,401"), ("any", "any")]
 )
 def test_an_expected_status_goes_to_file_and_engine(given: str, status: str) -> None:
-    experiment = with_options("groups", Changes(expect_status=given))
+    experiment = with_options("groups", Options(expect_status=given))
     assert experiment.workload.expect_status == status
     assert loads(dumps(experiment), "x").workload.expect_status == status
     aim = Aim("https://localhost/", expect_status=status)
@@ -101,7 +102,7 @@ def test_an_expected_status_goes_to_file_and_engine(given: str, status: str) -> 
 @pytest.mark.parametrize("given", ["", "600", "3x2", "ok", "200;302", "20"])
 def test_a_malformed_status_is_refused(given: str) -> None:
     with pytest.raises(UsageError, match="--expect-status"):
-        with_options("groups", Changes(expect_status=given))
+        with_options("groups", Options(expect_status=given))
     text = dumps(load("groups")).replace("[workload]", f'[workload]\nexpect_status = "{given}"')
     with pytest.raises(ExperimentError, match=r"expect_status|text in quotes"):
         loads(text, "x")

@@ -12,7 +12,7 @@ from tlslab.cli.app import app
 from tlslab.cli.carrying_out import both
 from tlslab.cli.load import command
 from tlslab.cli.load_arguments import own_options
-from tlslab.cli.resumed import options_of
+from tlslab.cli.running import options_of
 from tlslab.cli.watching import ANYWHERE, Watching, spelled_out, watched
 from tlslab.domain import events
 from tlslab.domain.command_line import Address
@@ -33,7 +33,7 @@ def test_a_resumed_run_reads_the_command_as_it_was_meant() -> None:
     run: Any = group.get_command(root, "run")  # type: ignore[attr-defined]
     words = spelled_out(["run", "groups", "--live", "--ca", "ca.pem"])
     found = options_of(run.make_context("run", [], parent=root), ("tlslab", *words))
-    assert (found["live"], found["ca"]) == (ANYWHERE.shown, Path("ca.pem"))
+    assert (found["page"], found["authority"]) == (ANYWHERE, Path("ca.pem"))
 
 
 def test_another_run_need_not_be_watched(quick_summary: Summary) -> None:
@@ -46,7 +46,9 @@ def test_another_run_need_not_be_watched(quick_summary: Summary) -> None:
 def test_addresses_are_checked_before_anything_starts() -> None:
     assert Watching.of(None, None) == Watching()
     assert not Watching.of(None, None).is_wanted
-    assert Watching.of(":1", "h:2") == Watching(Address("127.0.0.1", 1), Address("h", 2))
+    assert Watching.of(":1", "h:2") == Watching(
+        metrics=Address("127.0.0.1", 1), page=Address("h", 2)
+    )
     with pytest.raises(UsageError, match="--metrics 9464: not an address"):
         Watching.of("9464", None)
 
@@ -87,7 +89,7 @@ def test_watchers_hear_of_an_error_that_ends_a_run() -> None:
 
 
 def test_addresses_are_on_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
-    with watched("x", Watching(Address("127.0.0.1", 0), ANYWHERE)):
+    with watched("x", Watching(metrics=Address("127.0.0.1", 0), page=ANYWHERE)):
         pass
     metrics, page = capsys.readouterr().err.splitlines()
     assert metrics.startswith("metrics: http://127.0.0.1:")

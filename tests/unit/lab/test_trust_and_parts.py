@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tlslab.cli.missing_parts import provide
+from tlslab.cli.carrying_out import provide
 from tlslab.domain.errors import CannotRunError, EngineError, UsageError
 from tlslab.experiment import load, with_levels
 from tlslab.lab import required_parts

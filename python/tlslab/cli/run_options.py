@@ -1,0 +1,128 @@
+"""The options of `tlslab run`."""
+
+from pathlib import Path
+
+from tlslab.cli.options import (
+    ALLOW,
+    AUTHORITIES,
+    BUDGET,
+    DRY,
+    EXPERIMENTS,
+    GENERATORS,
+    INSECURE,
+    MOST_SECONDS,
+    ON_LOST_HOST,
+    OUT,
+    SEED,
+    SERVER_METRICS,
+    SERVERS,
+    STATUS,
+    argument,
+    complete_experiment,
+    complete_target,
+    flag,
+    option,
+    options,
+)
+from tlslab.domain.command_line import READY_S, TIMEOUT_S
+
+
+@options
+class Options:
+    """What is run, and how; fields that the request for a run has too have its names."""
+
+    experiment: str | None = argument(
+        f"Experiment to run ({EXPERIMENTS}), or a TOML file; none with --resume.",
+        metavar="EXPERIMENT",
+        autocompletion=complete_experiment,
+    )
+    target: list[str] | None = option(
+        f"Servers to start ({SERVERS}), or running ones: https://HOST[:PORT]/PATH or "
+        "HOST:PORT; repeatable.",
+        metavar="NAME,NAME|URL,URL",
+        autocompletion=complete_target,
+    )
+    settings: list[str] | None = option(
+        "Levels of a factor, instead of the experiment's; repeatable: group=X25519,P-256.",
+        "--set",
+        metavar="FACTOR=LEVEL,LEVEL",
+    )
+    quick: bool = flag("Run the short form of the experiment.", "--quick")
+    blocks: int | None = option(
+        "Number of blocks: passes over all cells, each in a new random order. With --until or "
+        "--budget: their maximum.",
+        metavar="N",
+        min=1,
+        max=1000,
+    )
+    until: str | None = option(
+        "End when each comparison is settled: a difference is established, or one of more "
+        "than PERCENT is excluded: 2%.",
+        metavar="PERCENT",
+    )
+    budget: str | None = BUDGET
+    seconds: float | None = option(
+        "Length of each measurement in seconds, without its warm-up.",
+        metavar="S",
+        min=0.1,
+        max=MOST_SECONDS,
+    )
+    expect_status: str | None = STATUS
+    dry_run: bool = DRY
+    out: Path | None = OUT
+    resume: Path | None = option(
+        "Complete the run in this folder, with the options of its first command.", metavar="DIR"
+    )
+    allow: list[str] | None = ALLOW
+    proof: str | None = option(
+        "Token of the page /.well-known/tlslab-TOKEN, which a public host must serve before a "
+        "load of more than 1,000 connections/s or 60 s.",
+        metavar="TOKEN",
+    )
+    seed: int | None = SEED
+    authority: Path | None = AUTHORITIES
+    insecure: bool = INSECURE
+    objective: str | None = option(
+        "Capacity experiments: the response time to meet.", metavar="p99<50ms"
+    )
+    jdks: list[Path] | None = option(
+        "Java installation to measure, in addition to those found; repeatable.",
+        "--jdk",
+        metavar="DIR",
+    )
+    allow_obsolete: bool = flag(
+        "Capacity experiments: also run the cell with obsolete settings.", "--allow-obsolete"
+    )
+    configure: str | None = option(
+        "Command that configures the server of a URL. It runs before each cell: "
+        "'ssh host set {group}'.",
+        metavar="COMMAND",
+    )
+    configure_timeout: float = option(
+        "Time limit of --configure, in seconds.",
+        default=TIMEOUT_S,
+        min=0.1,
+        max=MOST_SECONDS,
+        metavar="SECONDS",
+    )
+    ready_s: float = option(
+        "Time limit for the server to be ready after --configure, in seconds.",
+        "--ready",
+        default=READY_S,
+        min=0,
+        max=MOST_SECONDS,
+        metavar="SECONDS",
+    )
+    server_metrics: str | None = SERVER_METRICS
+    why: bool = flag(
+        "After the trials, sample the server's call stacks with perf, to show the parts of a "
+        "connection's cost.",
+        "--why",
+    )
+    generators: str | None = GENERATORS
+    on_lost_host: str = ON_LOST_HOST
+    listen: str | None = option(
+        "Address of this machine on which servers that the lab starts listen, for generators "
+        "on other hosts; 127.0.0.1 by default.",
+        metavar="ADDRESS",
+    )
