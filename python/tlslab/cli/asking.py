@@ -11,7 +11,6 @@ from tlslab.cli.console import conclude
 from tlslab.cli.options import AUTHORITIES, argument, flag, option, options
 from tlslab.cli.values import as_place
 from tlslab.domain.errors import CannotRunError, TlslabError, UsageError
-from tlslab.lab.request import whom_to_trust
 from tlslab.orphans import bound
 
 EXIT_INTERRUPTED = 130
@@ -43,6 +42,7 @@ def ask(target: str, asked: Asked, only: str | None, as_json: bool) -> str:
 
     Raises UsageError, CannotRunError for the engine's errors, and typer.Exit on an interruption.
     """
+    from tlslab.lab.request import whom_to_trust
     from tlslab.servers.programs import require_program
 
     whom_to_trust(asked.ca, insecure=False)

@@ -63,12 +63,7 @@ def command(
     """
     from tlslab.cli import sizing
 
-    if (new is None) == (processors is None):
-        raise UsageError(
-            f"--new and --processors are {'missing' if new is None else 'both given'}",
-            "give --new RATE for the processors that a load takes, or "
-            "--processors N for the load that they carry",
-        )
+    _either(new, processors)
     load = {"resumed": as_percentage(resumed, "--resumed"), "requests": str(requests)}
     if document is not None:
         load["document_bytes"] = str(as_bytes(document, "--size"))
@@ -81,3 +76,12 @@ def command(
         settings={"tls": tls, "key": key, "group": group, "suite": suite},
     )
     return sizing.plan(folder, question, as_json)
+
+
+def _either(new: str | None, processors: int | None) -> None:
+    if (new is None) == (processors is None):
+        raise UsageError(
+            f"--new and --processors are {'missing' if new is None else 'both given'}",
+            "give --new RATE for the processors that a load takes, or "
+            "--processors N for the load that they carry",
+        )
