@@ -64,15 +64,12 @@ def command(
     from tlslab.cli import sizing
 
     _either(new, processors)
-    load = {"resumed": as_percentage(resumed, "--resumed"), "requests": str(requests)}
-    if document is not None:
-        load["document_bytes"] = str(as_bytes(document, "--size"))
     question = sizing.Question(
         rate=None if new is None else as_rate(new, "--new"),
         processors=processors,
         busy_at_most=as_share(busy, "--busy"),
         objective=None if objective is None else required_objective(objective),
-        load=load,
+        load=_load(resumed, requests, document),
         settings={"tls": tls, "key": key, "group": group, "suite": suite},
     )
     return sizing.plan(folder, question, as_json)
@@ -85,3 +82,10 @@ def _either(new: str | None, processors: int | None) -> None:
             "give --new RATE for the processors that a load takes, or "
             "--processors N for the load that they carry",
         )
+
+
+def _load(resumed: str, requests: int, document: str | None) -> dict[str, str]:
+    load = {"resumed": as_percentage(resumed, "--resumed"), "requests": str(requests)}
+    if document is not None:
+        load["document_bytes"] = str(as_bytes(document, "--size"))
+    return load
