@@ -21,7 +21,7 @@ from tlslab.domain.levels import Levels
 from tlslab.domain.names import ECDSA_SCHEMES, RSA_SCHEMES
 from tlslab.lab.metering.meter import read
 from tlslab.lab.metering.processes import used
-from tlslab.servers import Running, Setting, Target, build, ports
+from tlslab.servers import Running, Setting, Target, build, configured
 from tlslab.servers.process import runs
 from tlslab.servers.programs import require_program
 
@@ -185,7 +185,7 @@ def test_a_port_that_is_taken_is_exchanged_for_another(
 ) -> None:
     target = build(Deployment(name), wanted(tmp_path))
     target.prepare()
-    free, given = ports.free_port, list[int]()
+    free, given = configured.free_port, list[int]()
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -194,7 +194,7 @@ def test_a_port_that_is_taken_is_exchanged_for_another(
             given.append(free(address) if given else int(taken.getsockname()[1]))
             return given[-1]
 
-        monkeypatch.setattr(ports, "free_port", first_taken)
+        monkeypatch.setattr(configured, "free_port", first_taken)
         running = target.start()
         running.stop()
     assert len(given) == 2
