@@ -112,7 +112,8 @@ def _changed(stages: Mapping[str, Stage]) -> int:
     waiting = due(stages, kept)
 
     def needed(stage: Stage) -> int:
-        return kept[stage.name].seconds if stage.name in kept else stage.seconds
+        # A stage may have become slower since its kept run.
+        return max(kept[stage.name].seconds if stage.name in kept else 0, stage.seconds)
 
     while waiting:
         stage, left = waiting[0], max(0, round(budget - time.monotonic()))

@@ -54,7 +54,7 @@ class Stage:
     failed tests run once more. `beside`: stages that may run meanwhile, at a lower priority.
     Without `tests` a stage only builds. `always`: a stage of `make test`. Of the others `paths`
     (patterns; a star stands for folders, too) are the files whose change makes `.ci/run` run the
-    stage, besides its own test files, and `seconds` is what it takes as long as no run is kept.
+    stage, besides its own test files, and `seconds` is what it takes at least.
     """
 
     name: str
