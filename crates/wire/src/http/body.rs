@@ -175,6 +175,7 @@ mod tests {
     fn lengths_are_compared_and_nothing_else() {
         assert!(meter(BodyRule::Length(3), ABC, b"xyz").holds());
         assert!(!meter(BodyRule::Length(3), b"", b"xy").holds());
+        assert!(!meter(BodyRule::Length(3), b"", b"wxyz").holds());
         assert!(meter(BodyRule::Count, ABC, b"xy").holds());
     }
 }
