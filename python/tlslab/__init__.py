@@ -1,8 +1,8 @@
 """tlslab: a laboratory for TLS performance.
 
-`domain` holds plain data. `experiment`, `servers`, `analysis`, `advice` and `report` are stages
-that share only `domain`. `lab` joins the stages; `cli` is the command line. ARCHITECTURE.md gives
-the rest.
+`contract` has the types of the engine's JSON, `domain` plain data. `experiment`, `servers`,
+`analysis`, `advice`, `words` and `report` are stages that share only these two; `studies` are above
+them. `lab` joins the stages; `cli` is the command line. ARCHITECTURE.md gives the rest.
 """
 
 from typing import TYPE_CHECKING

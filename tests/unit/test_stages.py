@@ -1,6 +1,7 @@
 """The stages of the tests: what runs again, what a change touches, the budget."""
 
 import os
+import re
 import subprocess
 import sys
 import time
@@ -103,6 +104,21 @@ def test_a_stage_without_a_test_is_not_good(tmp_path: Path) -> None:
     [ended] = runner(tmp_path).run([Stage("none", "nothing", run="true")])
     assert ended.code == 0
     assert not ended.good
+
+
+def test_a_second_attempt_waits_for_what_runs_beside_at_lower_priority(tmp_path: Path) -> None:
+    places = tmp_path / "places"
+    other = Stage(
+        "other", "others",
+        run=f"until [ -e {places} ]; do sleep 0.1; done; sleep 3; "
+        f"echo other $(nice) >>{places}; echo '7 passed, 0 failed'",
+    )  # fmt: skip
+    one = Stage("some", "some tests", "--rootdir . .", again=True)
+    ended, aside = run(tmp_path, {"a": (1,)}, one, other)
+    assert ended.good
+    assert aside.counts == Counts(passed=7)
+    below = min(os.getpriority(os.PRIO_PROCESS, 0) + stages.LOWER, 19)
+    assert places.read_text().splitlines() == ["a alone", f"other {below}", "a alone"]
 
 
 def test_a_stage_ends_at_its_limit_with_all_that_it_has_started(tmp_path: Path) -> None:
@@ -242,11 +258,44 @@ def test_a_change_that_is_not_committed_counts(repository: Path) -> None:
     assert [each.name for each in run_tests.due(THREE, kept)] == ["c"]
 
 
-def changed(monkeypatch: pytest.MonkeyPatch) -> int:
+def changed(monkeypatch: pytest.MonkeyPatch, minutes: float = 1, passed_s: float = 0) -> int:
     monkeypatch.setattr(run_tests, "rows", lambda: THREE)
-    monkeypatch.setenv("CI_MINUTES", "1")
-    monkeypatch.setenv("CI_STARTED", str(time.time()))
+    monkeypatch.setenv("CI_MINUTES", str(minutes))
+    monkeypatch.setenv("CI_STARTED", str(time.time() - passed_s))
     return run_tests.main(["changed"])
+
+
+@pytest.mark.parametrize(("kept_s", "row_s"), [(90, 5), (5, 90)])
+def test_a_stage_that_the_budget_does_not_suffice_for_is_named(
+    repository: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    kept_s: int,
+    row_s: int,
+) -> None:
+    first = git(repository, "rev-parse", "HEAD")
+    for at, name in enumerate("abc"):
+        commit(repository, name, 10 + at)
+    rows = [
+        f'[stages.{n}]\ncommit = "{first}"\nseconds = {s}\n'
+        for n, s in zip("abc", (5, kept_s, 5), strict=True)
+    ]
+    (repository / "full-run.toml").write_text("".join(rows))
+    monkeypatch.setitem(THREE, "b", replace(THREE["b"], seconds=row_s))
+    assert changed(monkeypatch) == 0
+    said = capfd.readouterr().out.splitlines()
+    assert re.match(r"left out: b: takes about 90 s, [56]\d s are left", said[-4])
+    assert said[-3:-1] == ["a: 3 passed, 0 failed", "c: 3 passed, 0 failed"]
+    assert said[-1] == "all: 6 passed, 0 failed"
+
+
+def test_no_budget_is_longer_than_the_limit(
+    repository: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert changed(monkeypatch, minutes=1_000, passed_s=60 * run_tests.MOST_MINUTES) == 0
+    said = capfd.readouterr().out
+    assert said.count("left out: ") == 3
+    assert "0 s are left" in said
 
 
 def test_a_renamed_file_was_in_its_old_place_too(repository: Path) -> None:
@@ -289,6 +338,18 @@ def test_nothing_is_kept_of_changes_without_a_commit(
     (repository / "a").write_text("new")
     assert run_tests.main(["all"]) == 2
     assert "commit the changes first" in capfd.readouterr().out
+    assert not (repository / "full-run.toml").exists()
+
+
+def test_nothing_is_kept_of_files_that_change_meanwhile(
+    repository: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    line = "echo new >>c; git commit -qam c; echo '3 passed, 0 failed'"
+    stages_now = {**THREE, "a": Stage("a", "a", run=line, always=True)}
+    monkeypatch.setattr(run_tests, "rows", lambda: stages_now)
+    commit(repository, "c", 10)
+    assert run_tests.main(["all"]) == 2
+    assert "something was changed meanwhile" in capfd.readouterr().out
     assert not (repository / "full-run.toml").exists()
 
 

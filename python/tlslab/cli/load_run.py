@@ -109,8 +109,9 @@ def load(arguments: Sequence[str]) -> int:
         return code
     events = [] if has(line, ("--events",)) else ["--events"]
     shows_lines = not as_it_is or has(given, ("--progress",))
+    kept_open = any(word.rpartition("=")[2] == "unlimited" for word in given)
     side = Side.of(own.get(SERVER_METRICS))
-    with watched(_LOAD, watching) as state, _Beside(side, state, "unlimited" in given) as beside:
+    with watched(_LOAD, watching) as state, _Beside(side, state, kept_open) as beside:
         follow = _Shown(beside, has(given, ("--events",)), shows_lines).line
         code = run_engine([line[0], *events, *line[1:]], follow)
         state.finish(_reason(code))
@@ -218,7 +219,7 @@ class _Beside:
         """
         complete = self._server.meter.complete
         server, side = self._server.result() if complete else (None, None)
-        if of_engine and side is not None and side.used == "process_tree" and not side.missing:
+        if of_engine and side is not None and side.used == "process_tree":
             side = None
         table = beside_table(machine_of(self._machine), server, side, self._ended, self._kept_open)
         if table.row_count:
@@ -318,7 +319,7 @@ def _by_several(given: Sequence[str], own: Mapping[str, str], watching: Watching
         return code
     _show_record(data)
     beside.show(of_engine=False)
-    return conclude(_reason(code), code)
+    return conclude(_reason(code) + (", see above" if code == EXIT_VERDICT else ""), code)
 
 
 def _show_record(data: bytes) -> None:
@@ -326,8 +327,12 @@ def _show_record(data: bytes) -> None:
     with tempfile.NamedTemporaryFile(suffix=".json") as file:
         file.write(data)
         file.flush()
-        # Its last line has the exit code of `merge`.
-        run_engine([require_program("tlslab-load"), "merge", file.name], lambda line: None)
+        said: list[bytes] = []
+        code = run_engine([require_program("tlslab-load"), "merge", file.name], said.append)
+        if code not in _MEASURED:
+            # Else it said only why it ended, which is not always why the run did.
+            for line in said:
+                _pass_on(line)
 
 
 def _write(data: bytes) -> None:

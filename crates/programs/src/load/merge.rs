@@ -68,9 +68,9 @@ pub fn carry_out(command: &MergeCommand) -> Result<Ending, Problem> {
     let parts: Vec<Named> =
         command.records.iter().map(|word| read(word)).collect::<Result<_, _>>()?;
     let output = command.output.as_deref().map(OutputFile::open).transpose()?;
+    let nothing_to_add = command.lost.is_empty() && command.found.is_none();
     let record = match &parts[..] {
-        // A record that is merged already is what it is: to print it in another form.
-        [Named { record, .. }] if !record.hosts.is_empty() => record.clone(),
+        [Named { record, .. }] if nothing_to_add && !record.hosts.is_empty() => record.clone(),
         parts => merge(parts, &command.findings()?).map_err(|error| problem(&error))?,
     };
     let format = if command.json { Format::Json } else { command.format };

@@ -28,6 +28,13 @@ fn two_runs_on_one_server_are_one_record() {
     assert_eq!(faults(&whole), ["not_simultaneous"]);
     let text = run(&["merge", first, second]);
     assert!(text.stdout.contains("not valid: the generators measured together for 0.00 s"));
+    // A merged record alone is printed, and cannot be merged again.
+    let merged = Temporary::new(whole.to_string().as_bytes());
+    assert_eq!(record(&run(&["merge", "--json", merged.path()])), whole);
+    let lost = Temporary::new(b"{}");
+    for more in [&[first][..], &["--lost", lost.path()]] {
+        assert_eq!(run(&[&["merge", merged.path()], more].concat()).code, Some(2));
+    }
 }
 
 #[test]
