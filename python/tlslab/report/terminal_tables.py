@@ -54,10 +54,10 @@ def made_parts(summary: Summary) -> list[Part]:
     return parts
 
 
-def new_table(title: str) -> Table:
+def new_table(title: str = "") -> Table:
     """An empty table in the common style."""
     return Table(
-        title=plain(title),
+        title=plain(title) or None,
         title_justify="left",
         title_style="bold cyan",
         box=box.SIMPLE_HEAD,
@@ -82,11 +82,11 @@ class _Fitting:
         both = [Fit(self._grid), Fit(lying(self._grid))]
         for fit in both:
             if fit.most <= width:
-                yield fit.table(self._title, width)
+                yield from _below(self._title, fit.table(width))
                 return
         for fit in both:
             if fit.least <= width:
-                yield fit.table(self._title, width)
+                yield from _below(self._title, fit.table(width))
                 return
         yield from self._parts(width)
 
@@ -104,9 +104,15 @@ class _Fitting:
                 if Fit(_columns(self._grid, (*names, *some, index))).least > width:
                     break
                 some.append(index)
-            yield Fit(_columns(self._grid, (*names, *some))).table(title, width)
+            yield from _below(title, Fit(_columns(self._grid, (*names, *some))).table(width))
             left = left[len(some) :]
             title = f"{self._title} (continued)"
+
+
+def _below(title: str, table: Table) -> RenderResult:
+    """A table below its title; a title of the table itself would be folded at its width."""
+    yield Text(plain(title), style="bold cyan")
+    yield table
 
 
 class Fit:
@@ -131,9 +137,9 @@ class Fit:
         """The width of a table beside its columns' content: a blank at each edge, gaps of two."""
         return 2 * len(self._ranges)
 
-    def table(self, title: str, width: int) -> Table:
+    def table(self, width: int) -> Table:
         """The table, no wider than `width` if its least width allows."""
-        table = new_table(title)
+        table = new_table()
         grid = self._grid
         widths = self._widths(width)
         for index, number in enumerate(grid.numbers):
