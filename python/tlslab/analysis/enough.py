@@ -19,9 +19,6 @@ from tlslab.domain.trial import Trial
 # their small number.
 FEWEST = LEAST_BLOCKS
 
-# The certainty of an answer from fewer trials; no report shows their intervals (report.few_trials).
-DOTS_ONLY = "dots only, no interval"
-
 # The difference that a repeated run should find or exclude, and the number of blocks it may take.
 AIM = 0.05
 _BLOCKS = 10

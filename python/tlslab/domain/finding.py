@@ -321,11 +321,6 @@ class Ranking:
         """The cells' keys, in the order of the ranking."""
         return tuple(place.cell for place in self.places)
 
-    def beaten_by(self, cell: str) -> tuple[str, ...]:
-        """The cells that are detectably worse than this one; none for a cell that is absent."""
-        place = next((each for each in self.places if each.cell == cell), None)
-        return () if place is None else tuple(self.cells[number] for number in place.beats)
-
 
 @dataclass(frozen=True)
 class Finding:

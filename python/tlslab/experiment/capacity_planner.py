@@ -15,7 +15,7 @@ from tlslab.domain.capacity import CapacityPlan, Stage, Step
 from tlslab.domain.experiment import matches
 from tlslab.domain.loads import LoadRun, load_run, loads_of, next_fraction, run_window
 from tlslab.domain.plan import Cell
-from tlslab.domain.run_faults import host_was_lost, usable
+from tlslab.domain.run_faults import usable
 from tlslab.domain.search import Inconclusive, Next, SearchState, search_levels, search_state
 from tlslab.domain.trial import Trial
 from tlslab.domain.two_stage import repetitions
@@ -342,10 +342,3 @@ def _search_steps(plan: CapacityPlan) -> int:
     """The usual number of levels of a search: up to the limit, and two in between."""
     rules = plan.search
     return 3 + max(0, math.ceil(math.log(rules.most / rules.first, rules.growth)))
-
-
-def _trial_rate(trial: Trial) -> float:
-    run = trial.runs.get("warm_up")
-    if run is None or run.record.seconds <= 0 or host_was_lost(trial):
-        return 0.0
-    return run.record.outcomes.completed / run.record.seconds
