@@ -17,7 +17,7 @@ own=$(.venv/bin/python -c 'import sys; print("%d.%d" % sys.version_info[:2])')
 
 oldest=3.11 newest=3.13
 few=(tests/golden)
-many=("${few[@]}" tests/unit/{cli,experiment,lab,model,planning,store,targets})
+many=("${few[@]}" tests/unit/{cli,domain,experiment,lab,servers})
 
 import_all='
 import importlib, pkgutil, tlslab

@@ -6,8 +6,8 @@
 #   BASE_URL    the server as it is, running
 #   HEAD_URL    the server with the change, running
 #   GATE        the slowdown that is too much (3%)
-#   GATE_BY     the estimate that the gate looks at, as in summary.json (the rates); the server's
-#               processor time, server_cpu_us_per_connection, is often steadier
+#   GATE_BY     the estimate that the gate looks at, as in summary.json (the rates, and the server's
+#               processor time for a new connection)
 #   BLOCKS      passes over all cells of both servers, 5 or more (20)
 #   RUNS        where the folders of the run and of the comparison go (runs)
 #   EXPERIMENT  what is measured, of the kind matrix (groups)

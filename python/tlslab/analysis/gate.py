@@ -9,6 +9,10 @@ Of two servers of one run, the test is that of signed ranks over the ratios of t
 (stats.signed_rank), if the blocks are enough for that many ratios. Otherwise the mean of the
 logarithms decides, by Student's t with the degrees of freedom of its error, or by the normal
 distribution where the error comes from a confidence sequence.
+
+A lower bound on one side leaves one half of the question: a server whose rate is at least that of
+the bound is slower than the other at most, the other is slower than it at least. So a bounded
+baseline may establish a slowdown and never excludes one, a bounded candidate the reverse.
 """
 
 import math
@@ -23,7 +27,7 @@ from tlslab.analysis.stats.estimate import Spread
 from tlslab.analysis.stats.families import LEVEL, holm
 from tlslab.analysis.stats.power import needed_effect
 from tlslab.analysis.stats.signed_rank import SignedRanks
-from tlslab.domain.estimates import quantity
+from tlslab.domain.estimates import SERVER_COST, quantity
 from tlslab.domain.finding import Comparison
 from tlslab.domain.stopping import LEAST_BLOCKS
 
@@ -36,6 +40,8 @@ _FAR_BELOW = 0.25
 @dataclass(frozen=True)
 class Gated:
     """A gated ratio: how many times slower B is, its one-sided 95 % bounds, and its verdict.
+
+    If one side is a lower bound, `high` is infinite or `low` is 0.
 
     `findable`: the slowdown, as a share, that 9 of 10 such runs establish for a single ratio (for
     one of ten ratios: 84 of 100 runs), whatever the other ratios are.
@@ -60,16 +66,21 @@ class Gate:
 
 
 def gate(comparisons: Sequence[Comparison], limit: float, estimates: Sequence[str] = ()) -> Gate:
-    """Compares the ratios of these estimates, by default of the rates, with a limit: 0.03 for 3 %.
+    """Compares the ratios of these estimates with a limit: 0.03 for 3 %.
+
+    By default the rates, and the server's processor time per connection: a busy generator bounds
+    the first, not the second.
 
     `slower` if one ratio is, `passed` if all are below the limit, else `cannot_tell`.
     """
-    named = estimates or gated_rates({each.estimate for each in comparisons})
+    named = estimates or (*gated_rates({each.estimate for each in comparisons}), SERVER_COST)
     chosen = [each for each in comparisons if each.estimate in named]
     judged = [each for each in chosen if _is_judged(each)]
     known = [(each, _slowdown(each, len(judged))) for each in judged]
     allowed = math.log1p(limit)
-    adjusted = holm([found.p_above(allowed) for _, found in known])
+    adjusted = holm(
+        [1.0 if each.bounded == "candidate" else found.p_above(allowed) for each, found in known]
+    )
     ratios = tuple(
         _gated(each, found, limit, p, LEVEL / len(known))
         for (each, found), p in zip(known, adjusted, strict=True)
@@ -133,7 +144,8 @@ class _ByRanks(SignedRanks):
 def _is_judged(found: Comparison) -> bool:
     """Whether a ratio has an interval, is comparable, and has enough trials."""
     without = found.error is None or found.low is None
-    return found.n >= LEAST_BLOCKS and not without and found.verdict != "not_comparable"
+    comparable = found.verdict != "not_comparable" or found.bounded is not None
+    return found.n >= LEAST_BLOCKS and not without and comparable
 
 
 def _slowdown(found: Comparison, ratios: int) -> _Slowdown:
@@ -156,7 +168,8 @@ def _gated(found: Comparison, slowdown: _Slowdown, limit: float, p: float, level
     `level` is that of the family's first ratio.
     """
     allowed = math.log1p(limit)
-    low, high = slowdown.low(LEVEL), slowdown.high(LEVEL)
+    low = -math.inf if found.bounded == "candidate" else slowdown.low(LEVEL)
+    high = math.inf if found.bounded == "baseline" else slowdown.high(LEVEL)
     verdict: GateVerdict = "cannot_tell"
     if p <= LEVEL:
         verdict = "slower"

@@ -45,8 +45,8 @@ def command(
         metavar="PERCENT",
     ),
     gate_by: list[str] | None = option(
-        "Estimate that the gate compares, by its name in summary.json; repeatable; the rates "
-        "by default.",
+        "Estimate that the gate compares, by its name in summary.json; repeatable; by default "
+        "the rates, and the server's processor time for a new connection.",
         "--gate-by",
         metavar="ESTIMATE",
     ),

@@ -54,10 +54,17 @@ def _findable(ratios: int) -> str:
 
 def _line(each: Gated, ratios: int) -> str:
     words = _WORDS[each.verdict]
-    if each.verdict == "cannot_tell":
-        words += f": a slowdown of {difference(each.findable)} {_findable(ratios)}"
-    bounds = f"at least {ratio_figure(each.low)}, at most {ratio_figure(each.high)}, each 95 %"
-    slowdown = f"{ratio_figure(each.slowdown)} times as slow ({bounds})"
+    least, most = (f"{ratio_figure(bound)} times as slow" for bound in (each.low, each.high))
+    match each.comparison.bounded:
+        case "baseline":
+            slowdown = f"at least {least} (95 %; the first side is a lower bound)"
+        case "candidate":
+            slowdown = f"at most {most} (95 %; the second side is a lower bound)"
+        case None:
+            bounds = f"at least {ratio_figure(each.low)}, at most {ratio_figure(each.high)}"
+            slowdown = f"{ratio_figure(each.slowdown)} times as slow ({bounds}, each 95 %)"
+            if each.verdict == "cannot_tell":
+                words += f": a slowdown of {difference(each.findable)} {_findable(ratios)}"
     return f"{_where(each.comparison)}: {slowdown}: {words}"
 
 
@@ -77,7 +84,8 @@ def gate_words(found: Gate) -> str:
     if found.undecided:
         counts = counted(len(found.undecided), "ratio")
         text += f"; {counts} cannot be judged, for the reasons above"
-    open_ = [each.findable for each in found.ratios if each.verdict == "cannot_tell"]
+    cannot_tell = [each for each in found.ratios if each.verdict == "cannot_tell"]
+    open_ = [each.findable for each in cannot_tell if each.comparison.bounded is None]
     if not open_:
         return text
 

@@ -253,7 +253,8 @@ class Comparison:
 
     With `n` 0 there is no ratio (`ratio` is 0): a side has no value. `method` says why; the key of
     a side without such a cell is empty. In a comparison of two runs, `method` gives the reason for
-    `not_comparable`.
+    `not_comparable`. `bounded`: the one side whose rate is a lower bound, if nothing else keeps the
+    ratio from being compared: the other is slower than it at least by this much.
     """
 
     baseline: str
@@ -272,6 +273,7 @@ class Comparison:
     error: float | None = None
     degrees: float | None = None
     by_block: tuple[float, ...] | None = None
+    bounded: Literal["baseline", "candidate"] | None = None
 
     @property
     def differs(self) -> bool:

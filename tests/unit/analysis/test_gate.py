@@ -71,6 +71,28 @@ def test_the_findable_slowdown_is_found_nine_times_of_ten(cells: int) -> None:
     assert 240 <= found <= 288
 
 
+def test_a_bounded_baseline_establishes_a_slowdown_and_excludes_none() -> None:
+    slow, equal = (
+        replace(comparison(ratio, 0.01), verdict="not_comparable", bounded="baseline")
+        for ratio in (0.5, 1.0)
+    )
+    found = gate([slow, equal], 0.03)
+    assert [each.verdict for each in found.ratios] == ["slower", "cannot_tell"]
+    assert (found.verdict, found.ratios[0].high) == ("slower", math.inf)
+    assert gate([equal], 0.03).verdict == "cannot_tell"
+
+
+def test_a_bounded_candidate_excludes_a_slowdown_and_establishes_none() -> None:
+    slow, equal = (
+        replace(comparison(ratio, 0.01), verdict="not_comparable", bounded="candidate")
+        for ratio in (0.5, 1.0)
+    )
+    found = gate([slow, equal], 0.03)
+    assert [each.verdict for each in found.ratios] == ["cannot_tell", "passed"]
+    assert (found.verdict, found.ratios[0].low) == ("cannot_tell", 0)
+    assert gate([equal], 0.03).verdict == "passed"
+
+
 def test_costs_that_rise_are_slower_rates_that_rise_are_not() -> None:
     assert gate([comparison(1.2, 0.01, COST)], 0.03, [COST]).verdict == "slower"
     assert gate([comparison(1.2, 0.01)], 0.03).verdict == "passed"
@@ -82,10 +104,11 @@ def test_one_ratio_without_an_interval_keeps_the_gate_from_passing() -> None:
     assert gate([], 0.03).verdict == "cannot_tell"
 
 
-def test_only_the_rate_is_looked_at_unless_more_is_asked_for() -> None:
-    both = [comparison(1.0, 0.001), comparison(1.5, 0.001, COST)]
-    assert gate(both, 0.03).verdict == "passed"
-    assert gate(both, 0.03, [RATE, COST]).verdict == "slower"
+def test_rate_and_cost_are_looked_at_unless_another_is_asked_for() -> None:
+    both = [comparison(1.0, 0.001), comparison(1.5, 0.001, COST), comparison(9, 0.01, "peak_rss")]
+    assert gate(both, 0.03).verdict == "slower"
+    assert [each.comparison.estimate for each in gate(both, 0.03).ratios] == [RATE, COST]
+    assert gate(both, 0.03, [RATE]).verdict == "passed"
 
 
 def runs(slowdown: float, cells: int, seed: int, blocks: int = 10) -> list[Comparison]:

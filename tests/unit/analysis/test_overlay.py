@@ -276,14 +276,24 @@ def test_a_cell_of_one_run_alone_keeps_the_gate_open(base: Summary) -> None:
         assert (verdict, bare.method) == ("cannot_tell", f"the {side} run has no such cell")
 
 
-@pytest.mark.parametrize("name", ["lower_bounds", "unsaturated"])
-def test_a_rate_that_is_no_more_than_a_bound_keeps_the_gate_open(base: Summary, name: str) -> None:
-    """The generator, or no side, was the limit: the ratio is not one of the servers."""
-    verdict, (bare,) = gated(base, with_dead(base, {name: (RATE,)}))
+BOUND: dict[str, Any] = {"lower_bounds": (RATE,)}
+
+
+def test_a_rate_that_no_side_limited_keeps_the_gate_open(base: Summary) -> None:
+    """The ratio is not one of the servers."""
+    verdict, (bare,) = gated(base, with_dead(base, {"unsaturated": (RATE,)}))
     assert (verdict, bare.verdict, bare.n > 0) == ("cannot_tell", "not_comparable", True)
 
 
-@pytest.mark.parametrize("change", [FAILED, {"lower_bounds": (RATE,)}])
+def test_a_lower_bound_on_one_side_decides_in_its_direction(base: Summary) -> None:
+    bounded = with_dead(base, BOUND)
+    assert gated(base, bounded) == ("passed", [])
+    assert gated(bounded, base) == ("cannot_tell", [])
+    verdict, (bare,) = gated(bounded, bounded)
+    assert (verdict, bare.verdict, bare.bounded) == ("cannot_tell", "not_comparable", None)
+
+
+@pytest.mark.parametrize("change", [FAILED, BOUND])
 def test_an_overlay_counts_ratios_that_cannot_be_judged(
     base: Summary, change: dict[str, Any]
 ) -> None:

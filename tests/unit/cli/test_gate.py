@@ -26,8 +26,8 @@ def made(path: Path, slowdown: float, noise: float, seed: int) -> Path:
 @pytest.mark.parametrize(
     ("slowdown", "noise", "code", "words"),
     [
-        (1.15, 0.01, 1, "2 ratios slower by more than 3 % (95 %): exit 1"),
-        (1.0, 0.005, 0, "a slowdown of more than 3 % is excluded in 2 ratios: exit 0"),
+        (1.15, 0.01, 1, "4 ratios slower by more than 3 % (95 %): exit 1"),
+        (1.0, 0.005, 0, "a slowdown of more than 3 % is excluded in 4 ratios: exit 0"),
         (1.0, 0.15, 4, "cannot tell whether a slowdown of more than 3 % is there"),
     ],
 )
@@ -86,10 +86,14 @@ def test_bounds_are_called_one_sided_and_what_is_not_comparable_says_why() -> No
     )
     bound = replace(found, verdict="not_comparable", method="not comparable: A: a lower bound")
     bare = replace(found, low=None, high=None, error=None)
-    first, second, third = gate_lines(gate([found, bound, bare], 0.1))
+    half = replace(bound, bounded="baseline")
+    second, first, third, fourth = gate_lines(gate([found, half, bound, bare], 0.1))
     assert ": 1.020 times as slow (at least 1.004, at most 1.037, each 95 %): passes" in first
-    assert second.endswith(": not comparable: A: a lower bound: cannot tell")
-    assert third.endswith(": no interval: cannot tell")
+    assert second.endswith(
+        ": at least 1.004 times as slow (95 %; the first side is a lower bound): cannot tell"
+    )
+    assert third.endswith(": not comparable: A: a lower bound: cannot tell")
+    assert fourth.endswith(": no interval: cannot tell")
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ by as much as one of its blocks.
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from tlslab.analysis.compare import may_differ
 from tlslab.analysis.judged_estimates import gated_rates, judged_names, leading_rate, left_open
@@ -138,6 +139,8 @@ ONE_AFTER_THE_OTHER = "two runs, one after the other"
 # For what has no value in each block: quantiles over all trials.
 APART = f"each server by itself; {MOVER}"
 
+_LOWER_BOUND = "a lower bound"
+
 Ratio = tuple[Pair, str, Comparison]
 
 # The ratio of two cells by an estimate, paired by block; None without a block that has both values.
@@ -156,7 +159,9 @@ def ratios_of(
             known = None if paired is None else paired(pair, name)
             if known is None:
                 known = _apart(first, second, pair, name, paired is None)
-            yield pair, name, _compared(pair, known, _why_not(first, second, pair, name))
+            why_not = _why_not(first, second, pair, name)
+            bounded = _bounded(first, second, pair, name)
+            yield pair, name, _compared(pair, replace(known, bounded=bounded), why_not)
 
 
 def _apart(first: Side, second: Side, pair: Pair, name: str, runs: bool) -> Comparison:
@@ -265,8 +270,20 @@ def _open(cell: CellSummary, name: str) -> str:
     if why := left_open(cell, name):
         return why
     if cell.is_bound(name):
-        return "a lower bound"
+        return _LOWER_BOUND
     return "not the server's limit" if name in cell.unsaturated else ""
+
+
+def _bounded(first: Side, second: Side, pair: Pair, name: str) -> Literal["baseline", "candidate"] | None:
+    """The side whose rate is a lower bound, where that alone keeps a ratio from being compared."""
+    if not comparable(first.summary, second.summary, name):
+        return None
+    match _open(pair.first, name), _open(pair.second, name):
+        case (why, "") if why == _LOWER_BOUND:
+            return "baseline"
+        case ("", why) if why == _LOWER_BOUND:
+            return "candidate"
+    return None
 
 
 def independent(name: str, first: Estimate, second: Estimate, method: str = METHOD) -> Comparison:
