@@ -73,7 +73,10 @@ def stage_of(item: pytest.Item) -> str:
     for kind, stage in STAGE_OF_MARK.items():
         if item.get_closest_marker(kind):
             return stage
-    return STAGE_OF_FOLDER[item.path.relative_to(Path(__file__).parent).parts[0]]
+    file = item.path.relative_to(Path(__file__).parent)
+    stage = STAGE_OF_FOLDER[file.parts[0]]
+    experiment = STAGES["experiments"].has_place_for(f"tests/{file}")
+    return "experiments" if stage == "servers" and experiment else stage
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

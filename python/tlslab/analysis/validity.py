@@ -77,6 +77,14 @@ def judge_trial(trial: Trial, processors: Processors) -> TrialJudgement:
             for note in run_warnings(kept_open, processors)
         ]
         faults += starved(kept_open, processors)
+    if trial.attempts > 1:
+        warnings.append(
+            Note(
+                "repeated",
+                f"measured {trial.attempts} times, because one side did not get its processors; "
+                "the last one counts",
+            )
+        )
     kept_open_saturated = kept_open is not None and is_bound(kept_open, processors)
     return TrialJudgement(
         tuple(faults),
@@ -94,6 +102,20 @@ def is_bound(run: TrialRun, processors: Processors) -> bool:
     """
     lost = time_lost(run.record) is not None or server_lost(run, processors) >= LOST_MATTERS
     return lost or client_busy(run) >= SATURATED
+
+
+def disturbed(trial: Trial, processors: Processors) -> bool:
+    """Whether one side was ready and did not run for so much of a loaded run that it matters.
+
+    By time alone, not by what was measured, so that to measure again selects no result. A generator
+    that shares processors with the server waits for the server, and would again.
+    """
+    loaded = [run for kind, run in trial.runs.items() if kind in ("capacity", "keep_alive")]
+    return any(
+        (processors.apart and time_lost(run.record) is not None)
+        or server_lost(run, processors) >= LOST_MATTERS
+        for run in loaded
+    )
 
 
 def starved(run: TrialRun, processors: Processors) -> Iterable[Note]:

@@ -73,6 +73,7 @@ class Lines:
                 | events.Switched()
                 | events.Unchanged()
                 | events.GeneratorLost()
+                | events.Repeated()
             ):
                 yield beside_words(event)
             case events.StepEnded(trial, left):
@@ -110,6 +111,7 @@ class Live:
                 | events.Switched()
                 | events.Unchanged()
                 | events.GeneratorLost()
+                | events.Repeated()
             ):
                 self._say(beside_words(event))
             case events.StepsStarted(left=left):
@@ -218,7 +220,8 @@ def beside_words(
     | events.NotSampled
     | events.Switched
     | events.Unchanged
-    | events.GeneratorLost,
+    | events.GeneratorLost
+    | events.Repeated,
 ) -> str:
     """Actions and faults outside the trials."""
     if isinstance(event, events.Forecasted):
@@ -227,6 +230,8 @@ def beside_words(
         return f"warning: {event.message}"
     if isinstance(event, events.GeneratorLost):
         return lost_words(event.host, event.reason)
+    if isinstance(event, events.Repeated):
+        return f"{event.cell}: one side did not get its processors: measured again"
     return switched(event) if isinstance(event, events.Switched) else sampled_words(event)
 
 

@@ -70,6 +70,13 @@ class Forecasted:
 
 
 @dataclass(frozen=True)
+class Repeated:
+    """A trial was disturbed, is set aside and measured again at once."""
+
+    cell: str
+
+
+@dataclass(frozen=True)
 class TrialStarted:
     """A trial of a cell starts."""
 
@@ -300,6 +307,7 @@ Event = (
     | Unchanged
     | BlockStarted
     | Forecasted
+    | Repeated
     | TrialStarted
     | Rate
     | RunEnded

@@ -233,6 +233,9 @@ class Trial:
     `validation`: the result of a packet capture beside the run, if one was made. A failed trial has
     no runs, except the run in which a generator was lost, as far as it was measured. Trials of the
     kind `benchmark` have `benchmarks` or a `timeline` in place of runs.
+
+    `attempts`: how often it was measured, because one side did not get its processors in earlier
+    attempts. `set_aside`: it is such an attempt, kept beside the run and part of no result.
     """
 
     trial: int
@@ -247,3 +250,5 @@ class Trial:
     validation: RateResult | None = None
     benchmarks: Mapping[Mode, BenchmarkRun] = field(default_factory=dict)
     timeline: Timeline | None = None
+    attempts: int = 1
+    set_aside: bool = False

@@ -59,7 +59,8 @@ def _keep(trials: Iterator[Trial], agenda: Agenda, folder: RunFolder) -> None:
     """Puts each trial into the folder before the next one starts."""
     for trial in trials:
         folder.append(trial)
-        agenda.kept(trial)
+        if not trial.set_aside:
+            agenda.kept(trial)
 
 
 def interrupted(agenda: Agenda, folder: RunFolder) -> bool:

@@ -17,6 +17,7 @@ from tlslab.domain.trial import Trial
 from tlslab.experiment import make_plan
 from tlslab.lab.deployments import Prepared
 from tlslab.lab.matrix.run_in_blocks import warm_up_seconds
+from tlslab.lab.placement import Placement
 from tlslab.lab.specs import Aim
 
 
@@ -142,6 +143,58 @@ def test_a_resumed_run_makes_the_missing_trials_and_none_twice(
     lab.carry_out()
     numbers = [trial.trial for trial in lab.folder.trials()]
     assert numbers == [planned.trial for planned in lab.plan.trials]
+
+
+# Each second run of the engine that loads the server had to wait for its processor.
+WAITS_EACH_SECOND_TIME = (
+    "from pathlib import Path\n"
+    "counter = Path(sys.argv[0]).with_suffix('.count')\n"
+    "number = int(counter.read_text()) if counter.exists() else 0\n"
+    "if spec['tls']['client'] == 'auto':\n"
+    "    counter.write_text(str(number + 1))\n"
+    "    if number % 2 == 0:\n"
+    "        record['verdicts'] = [{'code': 'client_delayed', 'message': ''}]\n"
+)
+APART = Placement((0,), (1,))
+
+
+def test_a_disturbed_trial_is_set_aside_and_measured_again(tmp_path: Path, script: Script) -> None:
+    code = f"{ANSWERS}{WAITS_EACH_SECOND_TIME}print(json.dumps(record))"
+    lab = Lab(tmp_path, script(code), placement=APART)
+    lab.carry_out()
+    trials = lab.folder.trials()
+    assert [trial.trial for trial in trials] == [planned.trial for planned in lab.plan.trials]
+    lines = (lab.folder.path / "set_aside.jsonl").read_text("utf-8").splitlines()
+    aside = [json.loads(line) for line in lines]
+    # No more than a quarter of the plan's trials, the first ones.
+    assert len(aside) == len(lab.plan.trials) // 4
+    assert [each["trial"] for each in aside] == [each.trial for each in trials[: len(aside)]]
+    assert {trial.attempts for trial in trials[: len(aside)]} == {2}
+    assert {trial.attempts for trial in trials[len(aside) :]} == {1}
+    repeated = [event for event in lab.events if isinstance(event, events.Repeated)]
+    assert len(repeated) == len(aside)
+    lab.carry_out()
+    assert len(lab.folder.trials()) == len(trials)
+
+
+def test_three_attempts_are_made_at_most(tmp_path: Path, script: Script) -> None:
+    verdict = "record['verdicts'] = [{'code': 'client_starved', 'message': ''}]\n"
+    lab = Lab(tmp_path, script(f"{ANSWERS}{verdict}print(json.dumps(record))"), placement=APART)
+    lab.carry_out()
+    attempts = [trial.attempts for trial in lab.folder.trials()]
+    assert max(attempts) == 3
+    assert sum(attempts) - len(attempts) == len(attempts) // 4
+
+
+def test_where_both_sides_share_processors_nothing_is_measured_again(
+    tmp_path: Path, script: Script
+) -> None:
+    verdict = "record['verdicts'] = [{'code': 'client_starved', 'message': ''}]\n"
+    shared = Placement((0,), (0, 1))
+    lab = Lab(tmp_path, script(f"{ANSWERS}{verdict}print(json.dumps(record))"), placement=shared)
+    lab.carry_out()
+    assert {trial.attempts for trial in lab.folder.trials()} == {1}
+    assert not (lab.folder.path / "set_aside.jsonl").exists()
 
 
 def test_a_trial_says_nothing_that_json_cannot_hold(tmp_path: Path, script: Script) -> None:

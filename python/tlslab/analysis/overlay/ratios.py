@@ -274,7 +274,9 @@ def _open(cell: CellSummary, name: str) -> str:
     return "not the server's limit" if name in cell.unsaturated else ""
 
 
-def _bounded(first: Side, second: Side, pair: Pair, name: str) -> Literal["baseline", "candidate"] | None:
+def _bounded(
+    first: Side, second: Side, pair: Pair, name: str
+) -> Literal["baseline", "candidate"] | None:
     """The side whose rate is a lower bound, where that alone keeps a ratio from being compared."""
     if not comparable(first.summary, second.summary, name):
         return None

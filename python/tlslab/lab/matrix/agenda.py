@@ -2,6 +2,9 @@
 
 Each deployment of a block gets a fresh server; a server that gets slower while it runs is restarted
 for each trial.
+
+A trial in which one side did not get its processors is set aside and measured again at once, up to
+ATTEMPTS times, while no more than REPEATED of the plan's trials were (ADR 0103).
 """
 
 import time
@@ -12,7 +15,9 @@ from itertools import groupby
 from typing import Protocol
 
 from tlslab.analysis import open_cells as rule
+from tlslab.analysis.measures import Processors
 from tlslab.analysis.pilot import Pilot, pilot
+from tlslab.analysis.validity import disturbed
 from tlslab.domain import events
 from tlslab.domain.deployment import Deployment
 from tlslab.domain.events import EngineReport
@@ -42,6 +47,10 @@ class Ending(Protocol):
 
     def reason(self, block: int) -> str:
         """The reason that the other cells are left out of the block, in words."""
+
+
+ATTEMPTS = 3
+REPEATED = 0.25
 
 
 RunTrial = Callable[[Bench, PlannedTrial, Cell, Callable[[RunKind, EngineReport], None]], Trial]
@@ -76,13 +85,16 @@ class BlocksAgenda:
         benches: Benches,
         observer: events.Observer,
         run: RunTrial,
+        environment: Environment,
         ending: Ending | None = None,
     ) -> None:
         self.plan = plan
         self.benches = benches
         self.report = observer
         self.run = run
+        self._environment = environment
         self._ending = ending
+        self._repeats = max(1, int(REPEATED * len(plan.trials)))
         self._barred: set[str] = set()
         self._settled: set[str] = set()
         self._trials: list[Trial] = []
@@ -93,6 +105,7 @@ class BlocksAgenda:
         Before each block, `ending` selects its cells and, after the pilot, forecasts the run.
         """
         self._trials = list(earlier)
+        self._repeats -= sum(trial.attempts - 1 for trial in earlier)
         done = {trial.trial for trial in earlier}
         self._barred = {trial.cell for trial in earlier if _bars(trial, earlier)}
         for block, trials in groupby(self.plan.trials, key=lambda planned: planned.block):
@@ -124,6 +137,14 @@ class BlocksAgenda:
     def length(self, planned: PlannedTrial) -> float:
         """The share of the full windows for a trial."""
         return 1.0 if self._ending is None else self._ending.length(self._trials, planned)
+
+    def repeats(self, trial: Trial) -> bool:
+        """Whether a trial is to be measured again; counts it."""
+        deployment = self.plan.cell(trial.cell).deployment
+        processors = Processors.of(self._environment, deployment)
+        again = self._repeats > 0 and disturbed(trial, processors)
+        self._repeats -= again
+        return again
 
     def kept(self, trial: Trial) -> None:
         """Leaves out the trials that this trial makes unnecessary."""
@@ -172,7 +193,12 @@ class BlockVisit:
         report = self._agenda.report
         for number, planned in enumerate(self._todo, start=1):
             report(events.TrialStarted(planned.block, planned.cell))
-            trial = self._run(bench, planned)
+            attempts, trial = 1, self._run(bench, planned)
+            while attempts < ATTEMPTS and self._agenda.repeats(trial):
+                yield replace(trial, attempts=attempts, set_aside=True)
+                report(events.Repeated(planned.cell))
+                attempts, trial = attempts + 1, self._run(bench, planned)
+            trial = replace(trial, attempts=attempts)
             yield trial
             if trial.reason is not None and trial.reason.class_ == SERVER_DIED:
                 rest = len(self._todo) - number

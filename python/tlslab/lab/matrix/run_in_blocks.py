@@ -53,9 +53,10 @@ def run_cells(
         )
         if request.hook is not None:
             run = hooked(request.hook, request.ready_s, servers.experiment, run)
-        ending = ending_of(servers.experiment, plan, folder.environment())
+        environment = folder.environment()
+        ending = ending_of(servers.experiment, plan, environment)
         benches = Benches(engine, servers)
-        agenda = BlocksAgenda(plan, benches, observer, run, ending)
+        agenda = BlocksAgenda(plan, benches, observer, run, environment, ending)
         early = interrupted(agenda, folder)
         if request.why and not early:
             early = sampled(plan, benches, folder, private, observer)

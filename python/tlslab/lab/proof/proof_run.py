@@ -157,8 +157,9 @@ def _carry_out(
             at_least=least_seconds(experiment, plan),
         )
     )
-    ending = ending_of(experiment, plan, folder.environment(), still_open)
-    agenda = BlocksAgenda(plan, Benches(engine, servers), observer, run_cell, ending)
+    environment = folder.environment()
+    ending = ending_of(experiment, plan, environment, still_open)
+    agenda = BlocksAgenda(plan, Benches(engine, servers), observer, run_cell, environment, ending)
     early = interrupted(agenda, folder)
     return Result(folder.path, summarise(folder), early)
 

@@ -44,6 +44,7 @@ EXPERIMENT = "experiment.toml"
 PLAN = "plan.json"
 ENVIRONMENT = "environment.json"
 TRIALS = "trials.jsonl"
+SET_ASIDE = "set_aside.jsonl"
 STACKS = "stacks.jsonl"
 SUMMARY = "summary.json"
 REPORT = "report.html"
@@ -204,8 +205,9 @@ class RunFolder:
             yield found
 
     def append(self, trial: Trial) -> None:
-        """Adds a finished trial and forces it to the disk."""
-        self._append(TRIALS, {"schema": TRIAL_SCHEMA, **to_json(trial)})
+        """Adds a finished trial, or an attempt that was set aside, and forces it to the disk."""
+        name = SET_ASIDE if trial.set_aside else TRIALS
+        self._append(name, {"schema": TRIAL_SCHEMA, **to_json(trial)})
 
     def _append(self, name: str, data: Any) -> None:
         """Adds a line to a file that only grows, and forces it to the disk."""
