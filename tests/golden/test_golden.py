@@ -104,6 +104,8 @@ def test_a_summary_of_the_first_format_can_still_be_read_and_shown() -> None:
     assert stored["schema"] == "tlslab.summary/3"
     old = from_json(stored, Summary)
     assert len(old.cells) == 6
-    assert to_json(old)["cells"][0]["estimates"] == stored["cells"][0]["estimates"]
+    read = to_json(old)["cells"][0]["estimates"]
+    for name, estimate in stored["cells"][0]["estimates"].items():
+        assert read[name].items() >= estimate.items()
     assert "X25519 carries" in render_html(old)
     assert "Server Software" in render_ab(old)

@@ -114,6 +114,10 @@ pub struct RunRecord {
     /// Unusual but legitimate observations about the run.
     #[serde(default)]
     pub notes: Vec<String>,
+    /// Why the library made all connections, although the minimal client was chosen; `None` if it
+    /// was not.
+    #[serde(default)]
+    pub client_fallback: Option<String>,
     /// The start of the measurement. Absent from records of earlier versions, and if no measurement
     /// began.
     #[serde(default)]

@@ -50,6 +50,8 @@ pub struct Checked {
     pub(crate) script: Script,
     /// Notes for the record about the findings of the checks.
     pub(crate) notes: Vec<String>,
+    /// Why the minimal client cannot be used, if it was chosen.
+    pub(crate) fallback: Option<String>,
 }
 
 /// Resolves the target, checks that it may be loaded, and makes the preflight connections. Faults
@@ -105,17 +107,18 @@ fn check_permitted(
         }
         other => other?,
     };
+    let mut fallback = None;
     if backend == Choice::Rustls {
-        notes.extend(minimal_client_or_library(spec, &mut settings, &once, began.elapsed())?);
+        fallback = minimal_client_or_library(spec, &mut settings, &once, began.elapsed())?;
     }
     notes.extend(fewer_streams(spec.spec(), &preflight));
     script.body = body_rule(spec.spec().http.check_body, &preflight);
-    Ok(Checked { permit, backend, preflight, settings, script, notes })
+    Ok(Checked { permit, backend, preflight, settings, script, notes, fallback })
 }
 
 /// If the run uses the minimal client: connects with it once for each server name. The minimal
 /// client is stricter than the library. If only the library accepts the server, the library makes
-/// all connections, and a note states the reason. If a repeated connection by the library fails or
+/// all connections; the reason is returned. If a repeated connection by the library fails or
 /// the minimal client then succeeds, the fault lies elsewhere, and the run will show it. So it will
 /// for a server that falls silent, which is not waited for longer than [`trial_limit`].
 fn minimal_client_or_library(
@@ -138,10 +141,7 @@ fn minimal_client_or_library(
         }
         let Some(Err(error)) = minimal(&backend, script) else { continue };
         settings.client = ClientChoice::Library;
-        let why = failed(spec, name, script, error);
-        return Ok(Some(format!(
-            "the library made all connections: the minimal client could not be used ({why})"
-        )));
+        return Ok(Some(failed(spec, name, script, error)));
     }
     Ok(None)
 }

@@ -14,24 +14,12 @@ from tlslab.domain.run_record import total_us
 from tlslab.domain.trial import RunKind, TrialRun
 
 # A trial with such a run does not count for a rank.
-NOT_STEADY: Mapping[Label, str] = {
-    "slowdown": "the rate fell during the measurement",
-    "unstable": "the rate had no steady level during the measurement",
-}
+NOT_STEADY: tuple[Label, ...] = ("slowdown", "unstable")
 
-_TEXTS: Mapping[Label, str] = {
-    **NOT_STEADY,
-    "warm_up": "the rate still rose at the start: a longer warm-up is better",
-}
+_NOTED: tuple[Label, ...] = (*NOT_STEADY, "warm_up")
 
 # The run whose notes do not name it.
 _FIRST: RunKind = "capacity"
-
-_RUNS: Mapping[RunKind, str] = {
-    "client_cost": "the run of the client's cost",
-    "keep_alive": "connections kept open",
-    "maximum": "maximum",
-}
 
 Labels = Mapping[RunKind, Label]
 
@@ -68,13 +56,11 @@ def notes(trials: Sequence[Labels]) -> tuple[Note, ...]:
     return tuple(
         _note(kind, label, count, len(trials))
         for kind in kinds
-        for label in _TEXTS
+        for label in _NOTED
         if (count := counts[kind, label])
     )
 
 
 def _note(kind: RunKind, label: Label, count: int, trials: int) -> Note:
-    text, code = _TEXTS[label], str(label)
-    if kind != _FIRST:
-        text, code = f"{_RUNS.get(kind, kind)}: {text}", f"{kind}_{label}"
-    return Note(code, text if count == trials else f"{count} of {trials} trials: {text}")
+    code = str(label) if kind == _FIRST else f"{kind}_{label}"
+    return Note(code).in_trials(count, trials)

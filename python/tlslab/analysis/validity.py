@@ -1,8 +1,8 @@
-"""The usability of a trial's numbers, and the warnings for its reader."""
+"""The usability of a trial's numbers, and the warnings for its reader, by code (words.validity)."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tlslab.analysis import steadiness
 from tlslab.analysis.measures import (
@@ -19,7 +19,9 @@ from tlslab.domain.finding import CellVerdict, Note
 from tlslab.domain.run_faults import run_faults
 from tlslab.domain.run_record import STARVED, time_lost
 from tlslab.domain.trial import Trial, TrialRun
-from tlslab.domain.wording import counted, figure, percent
+
+# The notes of connections kept open have the codes of the others behind this.
+KEEP_ALIVE = "keep_alive_"
 
 # A worker that computes for all but a twentieth of its time has a queue between its waits.
 SATURATED = 0.95
@@ -69,22 +71,16 @@ def judge_trial(trial: Trial, processors: Processors) -> TrialJudgement:
         warnings += run_warnings(run, processors)
         saturated = is_bound(run, processors)
     else:
-        faults.append(Note("no_capacity_run", "the run that loads the server is missing"))
+        faults.append(Note("no_capacity_run"))
     kept_open = trial.runs.get("keep_alive")
     if kept_open is not None:
         warnings += [
-            Note(f"keep_alive_{note.code}", f"connections kept open: {note.message}")
+            replace(note, code=f"{KEEP_ALIVE}{note.code}")
             for note in run_warnings(kept_open, processors)
         ]
         faults += starved(kept_open, processors)
     if trial.attempts > 1:
-        warnings.append(
-            Note(
-                "repeated",
-                f"measured {trial.attempts} times, because one side did not get its processors; "
-                "the last one counts",
-            )
-        )
+        warnings.append(Note("repeated", values={"attempts": trial.attempts}))
     kept_open_saturated = kept_open is not None and is_bound(kept_open, processors)
     return TrialJudgement(
         tuple(faults),
@@ -125,66 +121,33 @@ def starved(run: TrialRun, processors: Processors) -> Iterable[Note]:
     """
     generator, server = time_lost(run.record), server_lost(run, processors)
     if generator is not None and generator.code == STARVED and processors.apart:
-        yield Note(generator.code, generator.message)
+        yield Note(generator.code, values={"message": generator.message})
     if server >= LOST_SPOILS:
-        yield Note("server_starved", f"{_server_lost_words(server)}: end them and run again")
+        yield Note("server_starved", values={"share": server})
 
 
 def _delayed(run: TrialRun, processors: Processors) -> Iterable[Note]:
     """The warnings for a run in which one side was kept from its processors, but not for long."""
     faults = {fault.code for fault in starved(run, processors)}
     if (lost := time_lost(run.record)) is not None and lost.code not in faults:
-        yield Note(lost.code, lost.message)
+        yield Note(lost.code, values={"message": lost.message})
     share = server_lost(run, processors)
     if share >= LOST_MATTERS and "server_starved" not in faults:
-        yield Note("server_delayed", f"{_server_lost_words(share)}: rates are lower bounds")
+        yield Note("server_delayed", values={"share": share})
 
 
-def _server_lost_words(share: float) -> str:
-    return (
-        f"the server was ready and did not run for {percent(share)} of its processors' time, taken "
-        "by other programs or its control group's quota"
-    )
-
-
-def _backlog(record: RunRecord) -> Note | None:
-    """The engine's own note on connections that waited a second or more to connect."""
-    if not record.slow_connects.count:
-        return None
-    said = [note for note in record.notes if " to connect" in note]
-    count = record.slow_connects.count
-    return Note(
-        "backlog",
-        said[0] if said else f"{counted(count, 'connection')} waited 1 s or more to connect",
-    )
-
-
-def _skew(record: RunRecord) -> Note | None:
-    """The difference between generators' starts, if it is more than their clocks explain."""
-    if record.common is None or record.common.start_skew_s <= SKEW_LIMIT_S:
-        return None
-    apart = figure(record.common.start_skew_s * 1e3)
-    return Note(
-        "start_skew",
-        f"the generators began up to {apart} ms apart: their rates are each over a time of its own",
-    )
-
-
-# The start of the engine's note if the minimal client could not be used.
-_FALLBACK = "the library made all connections"
-
-
-def _clients(record: RunRecord) -> Iterable[Note]:
-    """Notes on connections, or on handshakes beside them, that differ from what was requested."""
+def _of_record(record: RunRecord) -> Iterable[Note]:
+    """What the engine recorded beside the figures and a reader has to know."""
+    if waited := record.slow_connects.count:
+        values = {"count": waited, "overflows": record.slow_connects.listen_overflows}
+        yield Note("backlog", values={**values})
     if record.kinds.refill_connections:
-        yield Note(
-            "refill",
-            "the server gives no session ticket on resumed connections: full handshakes beside the "
-            "load collected the sessions to resume, and are in both sides' processor time",
-        )
-    for note in record.notes:
-        if note.startswith(_FALLBACK):
-            yield Note("fallback", note)
+        yield Note("refill")
+    if record.client_fallback:
+        yield Note("fallback", values={"why": record.client_fallback})
+    # More than the generators' clocks explain.
+    if record.common is not None and record.common.start_skew_s > SKEW_LIMIT_S:
+        yield Note("start_skew", values={"seconds": record.common.start_skew_s})
 
 
 def run_warnings(run: TrialRun, processors: Processors) -> Iterable[Note]:
@@ -192,31 +155,15 @@ def run_warnings(run: TrialRun, processors: Processors) -> Iterable[Note]:
     client, server = client_busy(run), server_busy(run, processors)
     foreign, steal = foreign_share(run, processors), steal_share(run)
     if client >= SATURATED:
-        yield Note(
-            "client_saturated",
-            f"the generator was {percent(client)} busy and may have been the limit: "
-            "rates are lower bounds",
-        )
+        yield Note("client_saturated", values={"client": client})
     elif foreign > FOREIGN_LIMIT:
-        yield Note(
-            "disturbed",
-            f"other programs took {percent(foreign)} of the server's processor: end them and run "
-            "again",
-        )
+        yield Note("disturbed", values={"share": foreign})
     elif server is not None and server < SERVER_LOADED:
-        yield Note(
-            "neither_saturated",
-            f"the server was {percent(server)} busy, the generator {percent(client)}: something "
-            "else set the rate; try more connections",
-        )
+        yield Note("neither_saturated", values={"server": server, "client": client})
     yield from _delayed(run, processors)
-    if (note := _backlog(run.record)) is not None:
-        yield note
-    yield from _clients(run.record)
-    if (note := _skew(run.record)) is not None:
-        yield note
+    yield from _of_record(run.record)
     if steal > STEAL_LIMIT:
-        yield Note("steal", f"the host took {percent(steal)} of the machine's time for others")
+        yield Note("steal", values={"share": steal})
 
 
 def judge_cell(
@@ -227,17 +174,17 @@ def judge_cell(
     refused = [trial for trial in trials if trial.status == "unsupported"]
     if refused and not done:
         first = refused[0].reason
-        reason = first.message if first else "the server does not support it"
-        return "unsupported", (Note("unsupported", reason),)
+        values = {} if first is None else {"message": first.message}
+        return "unsupported", (Note("unsupported", values=values),)
     # A trial that was done shows that the server supports the cell: a refusal is a failure then.
     failed = [trial for trial in trials if trial.status != "done"]
-    notes = _grouped((Note(f"trial_{_class(t)}", _message(t)) for t in failed), len(trials))
+    notes = _grouped(map(_failure, failed), len(trials))
     if not trials:
-        return "failed", (Note("not_run", f"none of {planned} planned trials was run"),)
+        return "failed", (Note("not_run", values={"planned": planned}),)
     if not done:
         return "failed", notes
     if len(trials) < planned:
-        notes += (Note("incomplete", f"{len(trials)} of {planned} planned trials were run"),)
+        notes += (Note("incomplete", values={"run": len(trials), "planned": planned}),)
     notes += _grouped((note for each in done for note in each.faults), len(trials))
     notes += steadiness.notes([each.steadiness for each in done])
     notes += _grouped((note for each in done for note in each.warnings), len(trials))
@@ -293,25 +240,19 @@ def _unusable(
 
 
 def _grouped(notes: Iterable[Note], trials: int) -> tuple[Note, ...]:
-    """One note per code: the number of trials to which it applies, and the first message."""
-    first: dict[str, str] = {}
+    """One note per code: the first, with the number of trials to which it applies."""
+    first: dict[str, Note] = {}
     counts: Counter[str] = Counter()
     for note in notes:
-        first.setdefault(note.code, note.message)
+        first.setdefault(note.code, note)
         counts[note.code] += 1
-    return tuple(
-        Note(code, _of(min(counts[code], trials), trials, message))
-        for code, message in first.items()
-    )
-
-
-def _of(count: int, trials: int, text: str) -> str:
-    return text if count == trials else f"{count} of {trials} trials: {text}"
+    return tuple(note.in_trials(min(counts[code], trials), trials) for code, note in first.items())
 
 
 def _class(trial: Trial) -> str:
     return trial.reason.class_ if trial.reason else "failed"
 
 
-def _message(trial: Trial) -> str:
-    return trial.reason.message if trial.reason else "the trial failed"
+def _failure(trial: Trial) -> Note:
+    message = trial.reason.message if trial.reason else "the trial failed"
+    return Note(f"trial_{_class(trial)}", values={"message": message})

@@ -385,6 +385,7 @@ class RunRecord:
     verdicts: tuple[Verdict, ...]  # Statements that decide whether the numbers may be used.
     busy: float | None = None
     client_certificate: ClientCertificate | None = None
+    client_fallback: str | None = None
     clients: Mapping[str, ClientTimes] = field(default_factory=dict)
     common: CommonWindow | None = None
     concurrency: float = 0.0  # Connections in flight, mean over the measurement.

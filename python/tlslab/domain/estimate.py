@@ -7,7 +7,9 @@ from dataclasses import dataclass, replace
 class Estimate:
     """A number with its interval, computed from `n` values by `method`.
 
-    `low` and `high` are None if no interval can be given; `method` then says why.
+    `low` and `high` are None if no interval can be given; `method` then says why. `anytime`: the
+    interval holds although the values determined their number (a confidence sequence). `first`: the
+    spread is that of so many first values, which determined the number of the others.
     """
 
     value: float
@@ -16,6 +18,8 @@ class Estimate:
     n: int
     unit: str
     method: str
+    anytime: bool = False
+    first: int | None = None
 
     def scaled(self, by: float, unit: str) -> "Estimate":
         """The same number in another unit."""

@@ -1,7 +1,7 @@
 """Results of the analysis: estimates, comparisons, findings, and the summary that holds them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from tlslab.contract.record import Facts
@@ -133,6 +133,10 @@ class Note:
     message: str = ""
     values: Values = field(default_factory=dict, hash=False)
 
+    def in_trials(self, count: int, trials: int) -> "Note":
+        """The note of several trials, of which it applies to `count`."""
+        return replace(self, values={**self.values, "in": count, "of": trials})
+
 
 @dataclass(frozen=True)
 class TimesRow:
@@ -254,7 +258,8 @@ class Comparison:
     With `n` 0 there is no ratio (`ratio` is 0): a side has no value. `method` says why; the key of
     a side without such a cell is empty. In a comparison of two runs, `method` gives the reason for
     `not_comparable`. `bounded`: the one side whose rate is a lower bound, if nothing else keeps the
-    ratio from being compared: the other is slower than it at least by this much.
+    ratio from being compared: the other is slower than it at least by this much. `across_runs`: the
+    sides are two runs, one after the other.
     """
 
     baseline: str
@@ -274,6 +279,7 @@ class Comparison:
     degrees: float | None = None
     by_block: tuple[float, ...] | None = None
     bounded: Literal["baseline", "candidate"] | None = None
+    across_runs: bool = False
 
     @property
     def differs(self) -> bool:

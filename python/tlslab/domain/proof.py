@@ -44,7 +44,8 @@ class ProofFigure:
     for a higher rate and for a lower cost. `low` and `high` hold jointly with those of all other
     ratios of the proof (95 % over the family); `own_low` and `own_high` are the 95 % interval of
     this ratio alone. `decides`: the ratio decides the verdict. `why_open`: the reason that the
-    ratio establishes nothing. `no_loss`: a loss beyond the margin is excluded.
+    ratio establishes nothing; `no_result`: a side has none. `no_loss`: a loss beyond the margin is
+    excluded.
     """
 
     measure: Measure
@@ -62,6 +63,7 @@ class ProofFigure:
     decides: bool
     why_open: str = ""
     no_loss: bool = False
+    no_result: bool = False
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,12 @@
 """Faults that make a run's numbers unusable: one rule for planning and analysis."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from tlslab.contract.record import FailureReason, Outcomes, RunRecord
 from tlslab.domain.finding import Note
 from tlslab.domain.run_record import failures, is_balanced, mismatches, reasons_of
 from tlslab.domain.trial import RunKind, Trial
-from tlslab.domain.wording import counted, figure
 
 # One connection in a thousand: rarer failures shift a rate by less than its uncertainty.
 TROUBLE_LIMIT = 0.001
@@ -48,48 +48,36 @@ def run_faults(kind: str, record: RunRecord) -> Iterable[Note]:
     outcomes = record.outcomes
     ended = outcomes.completed + failures(outcomes) + mismatches(outcomes)
     if any(verdict.code == "interrupted" for verdict in record.verdicts):
-        yield Note("interrupted", f"{kind}: interrupted before its end")
+        yield Note("interrupted", values={"run": kind})
     for verdict in record.verdicts:
         if verdict.code in (*POOL_OBJECTIONS, STALLED):
-            yield Note(verdict.code, f"{kind}: {verdict.message}")
+            yield Note(verdict.code, values={"run": kind, "message": verdict.message})
     if not is_balanced(outcomes):
-        yield Note(
-            "accounting", f"{kind}: {outcomes.attempts:,} attempts do not match their outcomes"
-        )
+        yield Note("accounting", values={"run": kind, "attempts": outcomes.attempts})
     if record.seconds <= 0 or (
         record.requests == 0 if kind == "keep_alive" else outcomes.completed == 0
     ):
-        yield Note(
-            "nothing_completed",
-            f"{kind}: none of {counted(outcomes.attempts, 'connection')} completed",
-        )
+        yield Note("nothing_completed", values={"run": kind, "attempts": outcomes.attempts})
         return
     ended = ended or outcomes.attempts  # Connections that are kept open do not end.
     if mismatches(outcomes) > TROUBLE_LIMIT * ended:
         yield Note(
-            "unexpected",
-            f"{kind}: other handshakes than asked for: {_listed(outcomes.unexpected, outcomes)}",
+            "unexpected", values={"run": kind, "classes": _classes(outcomes.unexpected, outcomes)}
         )
     if failures(outcomes) > TROUBLE_LIMIT * ended:
-        yield Note("failures", f"{kind}: connections failed: {_listed(outcomes.failed, outcomes)}")
+        yield Note("failures", values={"run": kind, "classes": _classes(outcomes.failed, outcomes)})
     if (note := _littles_law(kind, record)) is not None:
         yield note
 
 
-def _listed(counts: Mapping[str, int], outcomes: Outcomes) -> str:
-    """Each class with its count and its most frequent reason."""
+def _classes(counts: Mapping[str, int], outcomes: Outcomes) -> list[dict[str, Any]]:
+    """Each class with its count, and its most frequent reason with that one's count, if any."""
     items = sorted(counts.items(), key=lambda item: -item[1])
-    return ", ".join(
-        f"{name} {count:,}{_most(reasons_of(outcomes, name), count)}" for name, count in items
-    )
-
-
-def _most(reasons: Sequence[FailureReason], count: int) -> str:
-    if not reasons:
-        return ""
-    most = reasons[0]
-    share = "" if most.count == count else f", {most.count:,} of them"
-    return f"{share}: {most.reason}"
+    return [
+        {"class": name, "count": count, "reason": reason.reason, "of_them": reason.count}
+        for name, count in items
+        for reason in reasons_of(outcomes, name)[:1] or [FailureReason(name, "", 0)]
+    ]
 
 
 def _littles_law(kind: str, record: RunRecord) -> Note | None:
@@ -107,16 +95,11 @@ def _littles_law(kind: str, record: RunRecord) -> Note | None:
         return None
     outcomes = record.outcomes
     if service.n != outcomes.completed:
-        connections = counted(outcomes.completed, "connection")
-        message = f"{connections} completed, {service.n:,} times were recorded"
-        return Note("littles_law", f"{kind}: {message}")
+        values = {"run": kind, "completed": outcomes.completed, "times": service.n}
+        return Note("littles_law", values=values)
     found = service.n * service.mean_ms / 1000
     flown = flight.within_s + flight.before_s - flight.troubled_s - flight.unfinished_s
     blur = CLOCK_BLUR_S * outcomes.attempts + PREEMPTION_S * max(len(record.workers), 1)
     if abs(found - flown) <= LITTLES_LAW_LIMIT * max(flown, 0.0) + blur:
         return None
-    message = (
-        f"completed connections were in flight for {figure(flown)} s in all, their service times "
-        f"make {figure(found)} s"
-    )
-    return Note("littles_law", f"{kind}: {message}")
+    return Note("littles_law", values={"run": kind, "in_flight_s": flown, "service_s": found})

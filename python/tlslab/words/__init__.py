@@ -18,7 +18,17 @@ from tlslab.domain.finding import (
     Summary,
     Values,
 )
-from tlslab.words import benchmark, capacity, compare, costs, matrix, proof, reasons, why
+from tlslab.words import (
+    benchmark,
+    capacity,
+    compare,
+    costs,
+    matrix,
+    proof,
+    reasons,
+    validity,
+    why,
+)
 from tlslab.words.sentence import Sentence
 
 # The sentences of findings, statements and lacks, by kind of run and code.
@@ -58,7 +68,10 @@ def _cell(summary: Summary, cell: CellSummary) -> CellSummary:
     def note(found: Note) -> Note:
         if found.message:
             return found
-        return replace(found, message=sentence(summary, found.code, found.values, (cell.key,)))
+        text = validity.message(found)
+        if text is None:
+            text = sentence(summary, found.code, found.values, (cell.key,))
+        return replace(found, message=text)
 
     return replace(cell, reasons=tuple(map(note, cell.reasons)))
 

@@ -20,7 +20,7 @@ from tlslab.domain.wording import (
     percent,
     ratio_figure,
 )
-from tlslab.words import reasons
+from tlslab.words import reasons, validity
 from tlslab.words.numbers import with_interval, with_unit
 from tlslab.words.sentence import Sentences
 
@@ -259,7 +259,11 @@ def _rival(values: Values | None, summary: Summary) -> str:
 
 def _no_valid_maximum(values: Values, cells: Cells, summary: Summary) -> str:
     note, others = values["why"], values["others"]
-    why = note.message or reasons.SENTENCES[note.code](note.values, (values["cell"],), summary)
+    why = (
+        note.message
+        or validity.message(note)
+        or reasons.SENTENCES[note.code](note.values, (values["cell"],), summary)
+    )
     more = f" and {counted(others, 'other')}" if others else ""
     why = shorten(why, _REASON, placeholder=" ...")
     return f"No valid maximum: {_name(summary, values['cell'])} ({why}){more}."

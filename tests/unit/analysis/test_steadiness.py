@@ -42,22 +42,21 @@ def one_trial() -> Trial:
 
 
 @pytest.mark.parametrize(
-    ("kind", "code", "words"),
+    ("kind", "code"),
     [
-        ("capacity", "slowdown", "the rate fell during the measurement"),
-        ("client_cost", "client_cost_slowdown", "the run of the client's cost: the rate fell"),
-        ("keep_alive", "keep_alive_slowdown", "connections kept open: the rate fell"),
+        ("capacity", "slowdown"),
+        ("client_cost", "client_cost_slowdown"),
+        ("keep_alive", "keep_alive_slowdown"),
     ],
 )
-def test_each_run_is_judged(kind: RunKind, code: str, words: str) -> None:
+def test_each_run_is_judged(kind: RunKind, code: str) -> None:
     found = labels(falling(one_trial(), kind).runs)
     assert found[kind] == "slowdown"
     assert unsteady(found)
     (note,) = notes([found])
     assert note.code == code
-    assert note.message.startswith(words)
     (note,) = notes([found, {}])
-    assert note.message.startswith("1 of 2 trials: ")
+    assert note.values == {"in": 1, "of": 2}
 
 
 def test_a_trial_in_steady_state_has_no_note() -> None:

@@ -17,6 +17,7 @@ def test_a_run_whose_server_left_connections_without_an_answer_is_not_usable() -
     assert usable(trial, "maximum")
     record = replace(run.record, verdicts=(Verdict("stalled", "the server stopped answering"),))
     (fault,) = run_faults("maximum", record)
-    assert (fault.code, fault.message) == ("stalled", "maximum: the server stopped answering")
+    values = {"run": "maximum", "message": "the server stopped answering"}
+    assert (fault.code, fault.values) == ("stalled", values)
     stalled = replace(trial, runs={"maximum": replace(run, record=record)})
     assert not usable(stalled, "maximum")

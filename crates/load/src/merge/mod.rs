@@ -135,6 +135,7 @@ pub fn merge(parts: &[Named], findings: &HostFindings) -> Result<RunRecord, Merg
         slow_connects: joined_slow_connects(records()),
         verdicts: joined_verdicts(parts, findings),
         notes: joined_notes(parts),
+        client_fallback: parts.iter().find_map(|part| part.record.client_fallback.clone()),
         outcomes: joined_outcomes(records(), &findings.lost),
         started: records().filter_map(|r| r.started).min_by(|a, b| a.unix_s.total_cmp(&b.unix_s)),
         hosts,

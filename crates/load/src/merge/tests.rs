@@ -178,6 +178,7 @@ fn concluded(spec: RunSpec, workers: Vec<Recorder>) -> RunRecord {
         slow_connects: SlowConnects { count: notes.slow_connects, ..SlowConnects::default() },
         verdicts: vec![Verdict { code: VerdictCode::Valid, message: "valid".to_owned() }],
         notes: vec!["common".to_owned()],
+        client_fallback: None,
         started: Some(StartTime { unix_s: 1000.0, monotonic_s: 1.0 }),
         hosts: Vec::new(),
         common: None,

@@ -48,6 +48,7 @@ pub(super) fn record(
         environment: environment(),
         address: checked.permit.address.to_string(),
         preflight: checked.preflight.clone(),
+        client_fallback: checked.fallback.clone(),
         notes: all_remarks(request, checked, &notes, slow_connects, of_processors),
         facts: notes.facts,
         server_names: notes.server_names,
@@ -140,6 +141,9 @@ fn all_remarks(
 ) -> Vec<String> {
     let mut all = remarks(&checked.settings, &checked.preflight, &notes.facts, notes.kinds);
     all.extend_from_slice(&checked.notes);
+    all.extend(checked.fallback.as_ref().map(|why| {
+        format!("the library made all connections: the minimal client could not be used ({why})")
+    }));
     all.extend(closed_between(request, &notes.outcomes, notes.requests));
     all.extend(backlog::note(slow_connects));
     all.extend(processors);

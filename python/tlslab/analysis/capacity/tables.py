@@ -1,6 +1,7 @@
 """The tables of a capacity experiment."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from tlslab.analysis.capacity.capacity_cell import CapacityCell
 from tlslab.analysis.capacity.points import Point, by_fraction, time_estimates
@@ -122,7 +123,7 @@ def _megabytes(value: Estimate | None) -> Estimate | None:
     if value is None:
         return None
     low, high = (None if v is None else v / 1e6 for v in (value.low, value.high))
-    return Estimate(value.value / 1e6, low, high, value.n, "MB", value.method)
+    return replace(value, value=value.value / 1e6, low=low, high=high, unit="MB")
 
 
 def _points(cell: CapacityCell, number: int) -> DataTable:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from tlslab.analysis import steadiness
@@ -21,7 +21,6 @@ from tlslab.domain.run_faults import run_faults, usable
 from tlslab.domain.search import Inconclusive, Next, SearchState
 from tlslab.domain.trial import Trial
 from tlslab.domain.warm_up import all_warm
-from tlslab.domain.wording import counted, percent
 
 # What leaves a maximum open: by a note of the cell; by a warning on most trials of the maximum,
 # which other experiments use for rates (validity.unsaturated).
@@ -113,36 +112,28 @@ def _verdict(
     is_supported = any(trial.status == "done" for trial in trials)
     refusals = [trial.reason for trial in trials if trial.status == "unsupported" and trial.reason]
     if refusals and not is_supported:
-        return "unsupported", [Note("unsupported", refusals[0].message)]
+        return "unsupported", [Note("unsupported", values={"message": refusals[0].message})]
     if not trials:
-        return "failed", [Note("not_run", "none of its steps was run")]
+        return "failed", [Note("not_run")]
     notes = list(_failures(trials))
     if isinstance(search, Inconclusive):
-        notes.append(
-            Note(f"search_{search.reason}", f"the search was inconclusive: {search.message}")
-        )
+        notes.append(Note(f"search_{search.reason}", values={"message": search.message}))
     bad = [note for t in maxima if (run := t.runs.get("maximum")) is not None
            for note in run_faults("maximum", run.record)]  # fmt: skip
     if not counted_in:
         notes += bad[:1]
         if isinstance(search, Next) and not any(t.status != "done" for t in trials):
-            notes.append(Note("incomplete", "the search had not ended when the run did"))
+            notes.append(Note("incomplete"))
         return ("invalid" if maxima else "failed"), notes
-    notes += [Note(note.code, f"{counted(len(bad), 'trial')}: {note.message}") for note in bad[:1]]
+    notes += [replace(note, values={**note.values, "trials": len(bad)}) for note in bad[:1]]
     if 2 * len(counted_in) < len(maxima):
         return "invalid", notes
     runs = [trial.runs["maximum"] for trial in counted_in]
     busy = max(client_busy(run) for run in runs)
     if shared:
-        notes.append(
-            Note(
-                "shared_processor",
-                "server and generator share a processor: the server had less than its "
-                "processors, and the maximum is a lower bound",
-            )
-        )
+        notes.append(Note("shared_processor"))
     if busy >= SATURATED:
-        notes.append(Note("client_saturated", f"the generator was {percent(min(1.0, busy))} busy"))
+        notes.append(Note("client_saturated", values={"client": busy}))
     lost = [list(starved(run, processors)) for run in runs]
     notes += next((each for each in lost if each), [])
     if _most([bool(each) for each in lost]):
@@ -158,7 +149,8 @@ def _failures(trials: Sequence[Trial]) -> Iterator[Note]:
     reasons = [trial.reason for trial in own if trial.status != "done" and trial.reason]
     for name, count in Counter(reason.class_ for reason in reasons).items():
         message = next(reason.message for reason in reasons if reason.class_ == name)
-        yield Note(f"trial_{name}", f"{count} of {counted(len(trials), 'step')} failed: {message}")
+        values = {"message": message, "steps": count, "of": len(trials)}
+        yield Note(f"trial_{name}", values=values)
 
 
 def _limit(counted_in: Sequence[Trial], processors: Processors) -> Limit:

@@ -44,7 +44,9 @@ def trials(contents: RunContents) -> Frame:
             "usable", "truth", "", "whether it was done, without faults",
             lambda r: r.trial.status == "done" and not r.faults,
         ),
-        field("faults", "text", "", "what makes it unusable", lambda r: "; ".join(r.faults)),
+        field(
+            "faults", "text", "", "codes of what makes it unusable", lambda r: "; ".join(r.faults)
+        ),
         *(_value(name) for name in names),
     ]  # fmt: skip
     return make_frame("trials", fields, rows)
@@ -52,7 +54,9 @@ def trials(contents: RunContents) -> Frame:
 
 def _row(contents: RunContents, trial: Trial) -> _Row:
     faults = tuple(
-        note.message for kind, run in trial.runs.items() for note in run_faults(kind, run.record)
+        f"{kind}: {note.code}"
+        for kind, run in trial.runs.items()
+        for note in run_faults(kind, run.record)
     )
     usable = trial.status == "done" and not faults
     return _Row(trial, faults, _values(contents, trial) if usable else {})

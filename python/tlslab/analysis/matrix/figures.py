@@ -4,6 +4,7 @@ A setting's figures are `setting-N-...`, with N as its place among `settings`, f
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 from tlslab.analysis.compare import Measured
@@ -182,7 +183,7 @@ def _drawn(found: Estimate) -> Estimate:
     given = shown(found)
     few = found.n < LEAST_BLOCKS
     low, high = (None, None) if few else (given.low, given.high)
-    return Estimate(given.value, low, high, found.n, given.unit, found.method)
+    return replace(found, value=given.value, low=low, high=high, unit=given.unit)
 
 
 def _samples(cell: Measured, estimate: str) -> tuple[float, ...]:

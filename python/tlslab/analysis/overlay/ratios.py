@@ -27,7 +27,6 @@ from tlslab.analysis.stats import sequence
 from tlslab.analysis.stats.estimate import (
     CONFIDENCE,
     MOVER,
-    SEQUENCE,
     Spread,
     log_spread,
     ratio_of,
@@ -119,7 +118,7 @@ def as_of_any_run(side: Side, name: str, found: Estimate, by_selftest: bool) -> 
 
 def _of_a_block(found: Estimate, spread: Spread) -> float:
     """The standard deviation of a block's logarithm, from the interval of their mean."""
-    if found.method.startswith(SEQUENCE):
+    if found.anytime:
         unit = sequence.half_width(found.n, 1.0, 1 - CONFIDENCE)
         if unit is not None:
             return spread.error * spread.quantile((1 + CONFIDENCE) / 2) / unit
@@ -173,7 +172,8 @@ def _apart(first: Side, second: Side, pair: Pair, name: str, runs: bool) -> Comp
     before = as_of_any_run(first, name, sides[0], known)
     after = as_of_any_run(second, name, sides[1], known)
     words = BY_SELFTEST if known else BY_BLOCKS
-    return independent(name, before, after, f"{ONE_AFTER_THE_OTHER}; {words}; {METHOD}")
+    method = f"{ONE_AFTER_THE_OTHER}; {words}; {METHOD}"
+    return replace(independent(name, before, after, method), across_runs=True)
 
 
 def missing(first: Side, second: Side, pairs: Sequence[Pair]) -> Iterator[Comparison]:

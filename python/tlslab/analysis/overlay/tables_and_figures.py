@@ -138,7 +138,7 @@ def verdict_words(comparison: Comparison) -> str:
     if comparison.verdict == "equivalent" and left is not None:
         return f"differ by at most {difference(left)}"
     if comparison.verdict == "cannot_tell":
-        why = [ONE_AFTER_THE_OTHER] if ONE_AFTER_THE_OTHER in comparison.method else []
+        why = [ONE_AFTER_THE_OTHER] if comparison.across_runs else []
         why += [] if left is None else [f"they may differ by up to {difference(left)}"]
         return ": ".join(["cannot tell", *(["; ".join(why)] if why else [])])
     if comparison.verdict == "not_comparable":

@@ -4,9 +4,8 @@ import math
 from collections.abc import Sequence, Set
 
 from tlslab.analysis.enough import FEWEST, again, minutes, too_few
-from tlslab.analysis.proof.deciding_ratios import NO_RESULT
 from tlslab.analysis.stats import sequence
-from tlslab.analysis.stats.estimate import CONFIDENCE, SEQUENCE, Spread
+from tlslab.analysis.stats.estimate import CONFIDENCE, Spread
 from tlslab.analysis.stats.power import excludable
 from tlslab.domain.estimate import Estimate
 from tlslab.domain.finding import Answer, Lacking, Statement, Tile
@@ -109,16 +108,19 @@ def _measures(figures: Sequence[ProofFigure]) -> list[Measure]:
 
 def _undecided(proof: Proof, undecided: Set[Measure]) -> Lacking:
     """The reasons that measures have no deciding ratio, and whether metrics would help."""
-    reasons = {
-        measure: [each.why_open for each in proof.figures if each.measure == measure]
+    open_ = {
+        measure: [each for each in proof.figures if each.measure == measure]
         for measure in DECIDING
         if measure in undecided
     }
     unknown_cost = any(
-        why and not any(each.startswith(NO_RESULT) for each in why) for why in reasons.values()
+        figures and not any(each.no_result for each in figures) for figures in open_.values()
     )
     values = {
-        "measures": {measure: list(dict.fromkeys(why)) for measure, why in reasons.items()},
+        "measures": {
+            measure: list(dict.fromkeys(each.why_open for each in figures))
+            for measure, figures in open_.items()
+        },
         "needs_metrics": unknown_cost and bool(proof.settings.apply),
     }
     return Lacking(code="undecided", values=values)
@@ -141,6 +143,6 @@ def _wanted(found: ProofFigure, margin: float) -> int:
 
 def _unit_half_width(found: ProofFigure) -> float:
     """Half the own interval of a ratio whose logarithms have a standard deviation of 1."""
-    if SEQUENCE in found.method:
+    if found.before.anytime:
         return sequence.half_width(found.n, 1.0, 1 - CONFIDENCE) or math.inf
     return Spread(1.0, found.n - 1).quantile((1 + CONFIDENCE) / 2) / math.sqrt(found.n)

@@ -35,7 +35,7 @@ from tlslab.domain.run import RunContents
 from tlslab.domain.stopping import Stopping
 
 _TWO_CLIENTS = "not comparable: the connections are not of the same client of the lab"
-NO_RESULT = "no valid result"
+_VALID = ("valid", "at_least")
 _UNDECIDED = "neither rate nor processor time is known on both sides"
 
 _OPPOSITE: Mapping[Direction, Direction] = {"gain": "loss", "loss": "gain"}
@@ -134,8 +134,8 @@ def _why(sides: Sides, rate: str) -> str:
     """The reason that a rate does not decide."""
     for side in sides.both:
         name = side.summary.factors["configuration"]
-        if side.summary.verdict not in ("valid", "at_least"):
-            return f"{NO_RESULT} of the {name}"
+        if side.summary.verdict not in _VALID:
+            return f"no valid result of the {name}"
         if side.is_bound(rate):
             return f"lower bound of the {name}: the generator was the limit"
         if rate in side.summary.unsaturated:
@@ -166,6 +166,7 @@ def _judged(ratio: _Ratio, family: int, margin: float) -> ProofFigure:
         direction="open",
         decides=False,
         why_open=ratio.why_open,
+        no_result=any(side.summary.verdict not in _VALID for side in ratio.sides.both),
     )
     if ratio.why_open or found.n < FEWEST:
         return found

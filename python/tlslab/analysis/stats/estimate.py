@@ -15,7 +15,6 @@ If the number of values depended on the values (`anytime`), the interval is a co
 """
 
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -31,11 +30,6 @@ from tlslab.domain.two_stage import half_width
 
 CONFIDENCE = 0.95
 BOOTSTRAP_MIN_N = 8
-
-# The parts of a method's text that identify the degrees of freedom of its interval.
-SEQUENCE = "confidence sequence"
-_BY_FIRST = "by the spread of the first {}"
-_FIRST = re.compile(_BY_FIRST.format(r"(\d+)"))
 
 # How the interval of a ratio is made of two others (ratio_of).
 MOVER = "MOVER on the logarithms of both intervals, 95 %"
@@ -68,7 +62,7 @@ def estimate(values: Sequence[float], unit: str, anytime: bool = False) -> Estim
     back = math.exp if logarithmic else float
     low, high = (None, None) if interval is None else (back(interval[0]), back(interval[1]))
     value, low, high = _possible(back(centre), low, high, unit, least)
-    return Estimate(value, low, high, len(values), unit, method)
+    return Estimate(value, low, high, len(values), unit, method, anytime and len(values) > 1)
 
 
 def _possible(
@@ -92,10 +86,10 @@ def two_stage_estimate(values: Sequence[float], unit: str, first: int) -> Estima
         return estimate(values, unit)
     centre, n = float(np.log(values).mean()), len(values)
     half = half_width(values[:first], n)
-    method = f"Student t on log values, 95 %, {_BY_FIRST.format(first)} (Stein 1945)"
+    method = f"Student t on log values, 95 %, by the spread of the first {first} (Stein 1945)"
     ends = math.exp(centre - half), math.exp(centre + half)
     value, low, high = _possible(math.exp(centre), *ends, unit, min(values))
-    return Estimate(value, low, high, n, unit, method)
+    return Estimate(value, low, high, n, unit, method, first=first)
 
 
 def mean_interval(
@@ -113,7 +107,7 @@ def mean_interval(
         return centre, (centre, centre), "all trials gave the same value"
     if anytime:
         found = sequence.mean_interval(data, 1 - CONFIDENCE)
-        return centre, found, f"{SEQUENCE} (Student t) on {scale}, 95 % at any time"
+        return centre, found, f"confidence sequence (Student t) on {scale}, 95 % at any time"
     student = _student(data)
     if n < BOOTSTRAP_MIN_N:
         return centre, student, f"Student t on {scale}, 95 %: too few trials for a bootstrap"
@@ -135,7 +129,7 @@ def family_interval(
     if n < 2:
         return None, "one trial: no interval"
     if anytime:
-        return sequence.mean_interval(data, level), f"{SEQUENCE} (Student t) on log ratios"
+        return sequence.mean_interval(data, level), "confidence sequence (Student t) on log ratios"
     centre, spread = float(data.mean()), float(data.std(ddof=1))
     half = _quantile(1 - level / 2, n - 1) * spread / math.sqrt(n)
     return (centre - half, centre + half), "Student t on log ratios"
@@ -262,11 +256,9 @@ def _degrees(found: Estimate) -> float | None:
     2,000 simulated families of 150 ratios of equal runs, 0.25 % had a false difference with three
     blocks, none with five.
     """
-    if found.method.startswith(SEQUENCE):
+    if found.anytime:
         return None
-    first = _FIRST.search(found.method)
-    values = found.n if first is None else int(first[1])
-    return values - 1
+    return (found.n if found.first is None else found.first) - 1
 
 
 def _student(data: Array) -> Interval:

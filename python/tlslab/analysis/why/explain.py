@@ -86,14 +86,9 @@ def _why_not(stacks: CellStacks, summary: Summary) -> str:
     cell = next((each for each in summary.cells if each.key == stacks.cell), None)
     if cell is None:
         return NO_COST
-    head = NO_COST
-    if SERVER_COST in cell.estimates:
-        if cell.verdict not in _VALID:
-            head = INVALID
-        elif not stacks.folded:
-            return NO_SAMPLES
-    reasons = "; ".join(note.message for note in cell.reasons)
-    return f"{head}: {reasons}" if reasons else head
+    if SERVER_COST not in cell.estimates:
+        return NO_COST
+    return NO_SAMPLES if cell.verdict in _VALID else INVALID
 
 
 def _model(contents: RunContents) -> CostModel | None:

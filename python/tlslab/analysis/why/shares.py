@@ -33,8 +33,8 @@ def cell_why(stacks: CellStacks, estimates: Mapping[str, Estimate], rules: Rules
         # Ticks split the cost into these two; the sum is exact in each trial, but not for the
         # averages.
         scale = cost.value / (user.value + system.value)
-        sampled = _scaled(user, scale)
-        parts = [CostPart(KERNEL_WHOLE, 0, _scaled(system, scale))]
+        sampled = user.scaled(scale, user.unit)
+        parts = [CostPart(KERNEL_WHOLE, 0, system.scaled(scale, system.unit))]
     found = [
         CostPart(name, count, share_of(count, total, sampled)) for name, count in counts.items()
     ]
@@ -92,11 +92,4 @@ def share_of(count: int, total: int, cost: Estimate, level: float = 1 - CONFIDEN
     )
     return Estimate(
         value, max(0.0, value * (1 - below)), value * (1 + above), total, cost.unit, method
-    )
-
-
-def _scaled(estimate: Estimate, scale: float) -> Estimate:
-    ends = [None if end is None else end * scale for end in (estimate.low, estimate.high)]
-    return Estimate(
-        estimate.value * scale, ends[0], ends[1], estimate.n, estimate.unit, estimate.method
     )

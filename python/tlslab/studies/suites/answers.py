@@ -1,6 +1,7 @@
 """Findings of the suites study: codes with the numbers and intervals that support them."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TypeGuard
 
 from tlslab.analysis.compare import Measured, compare
@@ -12,6 +13,7 @@ from tlslab.studies.study import Figures
 from tlslab.studies.suites.diffie_hellman import Load, SizeCell, keep_alive_bound
 from tlslab.studies.suites.orders import correlation_with, order_correlation
 from tlslab.studies.suites.places import Place, short_name
+from tlslab.words.validity import reasons_words
 
 # Smaller differences between sizes are irrelevant, and among several comparisons one may arise by
 # chance.
@@ -90,7 +92,7 @@ def _upright(comparison: Comparison | None) -> Estimate | None:
     if found.value >= 1:
         return found
     low, high = (None if end is None else 1 / end for end in (found.high, found.low))
-    return Estimate(1 / found.value, low, high, found.n, found.unit, found.method)
+    return replace(found, value=1 / found.value, low=low, high=high)
 
 
 def diffie_hellman(
@@ -179,7 +181,7 @@ def not_supported(place: Place, cells: Sequence[Measured]) -> Finding | None:
     refused = [cell for cell in cells if cell.summary.verdict == "unsupported"]
     reasons: dict[str, list[str]] = {}
     for cell in refused:
-        names = reasons.setdefault("; ".join(note.message for note in cell.summary.reasons), [])
+        names = reasons.setdefault(reasons_words(cell.summary), [])
         if short_name(cell) not in names:
             names.append(short_name(cell))
     values = {"where": place.label, "reasons": reasons}

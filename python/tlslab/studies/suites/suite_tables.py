@@ -20,6 +20,7 @@ from tlslab.domain.wording import joined
 from tlslab.studies.suites.diffie_hellman import SizeCell
 from tlslab.studies.suites.orders import ranks
 from tlslab.studies.suites.places import Place, short_name, value
+from tlslab.words.validity import reasons_words
 
 _MEGA = 1e6
 
@@ -86,7 +87,7 @@ def _refused(cell: Measured, columns: int) -> tuple[TableCell, ...] | None:
     """The row of a suite that the server does not support, with the reason."""
     if cell.summary.verdict not in ("unsupported", "failed"):
         return None
-    reason = "; ".join(note.message for note in cell.summary.reasons)
+    reason = reasons_words(cell.summary)
     text = f"{cell.summary.verdict}: {reason}"
     return (short_name(cell), text, *[None] * (columns - 2))
 
