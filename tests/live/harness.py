@@ -128,7 +128,7 @@ class Tlslab:
         """Runs a command to its end; fails the test if the command leaves a process behind."""
         return self.finish(self.start(*arguments, prefix=prefix, module=module, **variables))
 
-    def finish(self, child: Child, seconds: float = 120) -> Ended:
+    def finish(self, child: Child, seconds: float = 180) -> Ended:
         out, err = child.communicate(timeout=seconds)
         self.assert_nothing_left()
         assert "Traceback" not in err, err
