@@ -20,7 +20,7 @@ from tlslab.contract.record import Facts
 from tlslab.domain.configuration import BASELINE, CANDIDATE, Configuration, ServedCertificate
 from tlslab.domain.estimates import HANDSHAKE_P99
 from tlslab.domain.finding import CellSummary, CellVerdict, Summary
-from tlslab.domain.proof import Found, Proof
+from tlslab.domain.proof import Proof, SeenTls
 from tlslab.domain.proof_settings import Measure, ProofSettings, needed
 from tlslab.domain.run import RunContents
 from tlslab.experiment import make_plan
@@ -116,7 +116,9 @@ def made_proof() -> Summary:
     facts = Facts(
         "1.3", "TLS_AES_128_GCM_SHA256", "X25519", "ecdsa_secp256r1_sha256", "full", False
     )
-    found = tuple(Found(name, offered(), facts, "psk", "rustls") for name in (BASELINE, CANDIDATE))
+    found = tuple(
+        SeenTls(name, offered(), facts, "psk", "rustls") for name in (BASELINE, CANDIDATE)
+    )
     ratios = figures(made_sides(new=(5000.0, 500.0)), settings.margin)
     proof = Proof(settings, ratios, verdict_of(ratios, needed(contents.experiment)))
     summary = Summary(

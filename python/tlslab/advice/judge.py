@@ -8,7 +8,7 @@ from tlslab.advice.policy import Policy, all_policies
 from tlslab.advice.simulate import LIMITS, VERSIONS, clients, simulate
 from tlslab.contract.probe import ProbeRecord
 from tlslab.domain.doubt import certificates_known
-from tlslab.domain.grading import Found, Grading, Judgement, Topic, Verdict, age_words
+from tlslab.domain.grading import GradeFinding, Grading, Judgement, Topic, Verdict, age_words
 
 _SECONDS_PER_DAY = 86_400
 
@@ -17,7 +17,8 @@ def judge(offered: ProbeRecord, day: date) -> Grading:
     """The grading of an offer on a day: the policies' judgements, and the clients that connect."""
     by = [policy for policy in all_policies() if _applies(policy, offered)]
     found = tuple(
-        Found(topic, name, _judgements(by, topic, name, day)) for topic, name in things(offered)
+        GradeFinding(topic, name, _judgements(by, topic, name, day))
+        for topic, name in things(offered)
     )
     return Grading(
         target=offered.target,
@@ -60,7 +61,7 @@ def _judgements(by: Sequence[Policy], topic: Topic, name: str, day: date) -> tup
     return tuple(judgements)
 
 
-def _verdict(policy: Policy, found: Sequence[Found]) -> Verdict:
+def _verdict(policy: Policy, found: Sequence[GradeFinding]) -> Verdict:
     grades = [
         judgement.grade
         for each in found

@@ -23,9 +23,9 @@ from tlslab.domain.configuration import BASELINE, CANDIDATE
 from tlslab.domain.doubt import doubt_words
 from tlslab.domain.figure import DataTable
 from tlslab.domain.finding import Answer, Finding, Statement, Summary, Values
-from tlslab.domain.grading import Found as Offer
+from tlslab.domain.grading import GradeFinding as Offer
 from tlslab.domain.grading import Grading, Outcome, Topic
-from tlslab.domain.proof import ClientChange, Found, PolicyChange, Proof, RoundTrips
+from tlslab.domain.proof import ClientChange, PolicyChange, Proof, RoundTrips, SeenTls
 from tlslab.domain.wording import few, joined
 
 
@@ -131,7 +131,7 @@ def _forbids(policy: Policy, topic: Topic, name: str, day: date) -> bool:
     return rule is not None and rule.on(day) == "forbidden"
 
 
-def _round_trips(before: Found, after: Found) -> RoundTrips:
+def _round_trips(before: SeenTls, after: SeenTls) -> RoundTrips:
     new, returning = (
         (before.round_trips(again), after.round_trips(again)) for again in (False, True)
     )

@@ -11,7 +11,7 @@ from tlslab.analysis.compare import Measured, compare, judged, may_differ, paire
 from tlslab.analysis.stats.estimate import family_interval, p_value
 from tlslab.analysis.stats.families import LEVEL, holm
 from tlslab.domain.estimates import judged_in, quantity
-from tlslab.domain.finding import Comparison, Place, Ranking, Values
+from tlslab.domain.finding import Comparison, Ranking, RankRange, Values
 from tlslab.domain.setting import settings_of
 from tlslab.domain.wording import setting_of
 
@@ -42,7 +42,7 @@ def rankings(cells: Sequence[Measured], baseline: Mapping[str, str]) -> tuple[Ra
         for estimate in judged_in("ranking"):
             if ranked := rank(mates, estimate):
                 places = (
-                    Place(
+                    RankRange(
                         each.cell.summary.key,
                         each.best,
                         each.worst,

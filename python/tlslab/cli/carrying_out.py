@@ -21,7 +21,7 @@ from tlslab.domain.errors import CannotRunError
 from tlslab.domain.experiment import Experiment
 from tlslab.domain.finding import Summary
 from tlslab.lab.experiment_run import Request, Result, execute, missing_parts
-from tlslab.lab.required_parts import Part, make
+from tlslab.lab.required_parts import MissingPart, make
 from tlslab.lab.store import to_json
 from tlslab.report.live.state import State
 
@@ -120,7 +120,7 @@ def provide(request: Request, yes: bool) -> None:
         say(f"{part.name}: done in {time.monotonic() - began:.0f} s")
 
 
-def _agreed(missing: tuple[Part, ...]) -> bool:
+def _agreed(missing: tuple[MissingPart, ...]) -> bool:
     """Whether the user, if there is one, agrees."""
     if not (sys.stdin.isatty() and err.is_terminal):
         return False

@@ -24,7 +24,7 @@ from tlslab.experiment.short import asked_for, shortened
 from tlslab.experiment.workload import required_status
 from tlslab.lab.proof.discover import client_named
 from tlslab.lab.proof.reading import (
-    Reading,
+    ReadingOptions,
     candidate_of,
     check_keys,
     read_configuration,
@@ -120,11 +120,11 @@ def _configurations(given: Options) -> tuple[Configuration, Configuration]:
     assert given.baseline is not None
     keys = tuple(given.key or ())
     check_keys(keys)
-    how = Reading("--baseline", given.server_name, keys)
+    how = ReadingOptions("--baseline", given.server_name, keys)
     before = with_default_certificate(read_configuration(given.baseline, BASELINE, how), how)
     policies = policies_named(given.policy or ())
     after = candidate_of(
-        given.candidate, before, policies, Reading("--candidate", given.server_name)
+        given.candidate, before, policies, ReadingOptions("--candidate", given.server_name)
     )
     if given.candidate is None and not given.keep_certificate:
         after = with_key(after, before)

@@ -11,7 +11,7 @@ from tlslab.cli.options import ALLOW, AS_JSON, AUTHORITIES, INSECURE, STATUS, TA
 from tlslab.cli.values import as_url
 from tlslab.domain.command_line import did_you_mean
 from tlslab.domain.errors import UsageError
-from tlslab.domain.scale import Reading
+from tlslab.domain.scale import ScalePoint
 from tlslab.domain.wording import counted
 from tlslab.domain.workload import EXPECTED_STATUS
 from tlslab.experiment.workload import required_status
@@ -44,7 +44,7 @@ def command(
 
     Ends with 1 if a connection is lost before the end.
     """
-    from tlslab.lab.idle_memory import Request, scale
+    from tlslab.lab.idle_memory import IdleMemoryRequest, scale
     from tlslab.lab.store import to_json
     from tlslab.report.terminal_results import render_scale
 
@@ -53,7 +53,7 @@ def command(
         name = unknown.pop()
         meant = did_you_mean(name, BACKENDS)
         raise UsageError(f"--backend {name}: unknown", f"{meant} known: rustls, openssl".lstrip())
-    request = Request(
+    request = IdleMemoryRequest(
         target=as_url(target),
         levels=parse_levels(levels),
         backends=backends,
@@ -85,5 +85,5 @@ def parse_levels(text: str) -> tuple[int, ...]:
     return levels
 
 
-def _report(backend: str, reading: Reading) -> None:
+def _report(backend: str, reading: ScalePoint) -> None:
     err.print(f"{backend}: {counted(reading.connections, 'connection')} held", markup=False)

@@ -30,13 +30,13 @@ def command(
     Later runs on this machine quote the result. Ends with 0, whatever the result is.
     """
     from tlslab.cli.progress import watch
-    from tlslab.lab.selftest_run import BUDGET_S, QUICK_BUDGET_S, Request, selftest
+    from tlslab.lab.selftest_run import BUDGET_S, QUICK_BUDGET_S, SelftestRequest, selftest
     from tlslab.lab.store import to_json
     from tlslab.report.terminal_results import render_selftest
 
     usual = QUICK_BUDGET_S if quick else BUDGET_S
     budget_s = usual if budget is None else as_seconds(budget, "--budget")
-    request = Request(budget_s, ("tlslab", *sys.argv[1:]), quick, out_dir, seed)
+    request = SelftestRequest(budget_s, ("tlslab", *sys.argv[1:]), quick, out_dir, seed)
     with watch() as observer:
         result = selftest(request, observer)
     if as_json:

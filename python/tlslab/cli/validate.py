@@ -69,9 +69,9 @@ def command(
     more than this machine's resolution. A time of which 1 % is less than that resolution is too
     short to judge.
     """
-    from tlslab.lab.validate import Request, validate
+    from tlslab.lab.validate import ValidationRequest, validate
 
-    request = Request(
+    request = ValidationRequest(
         target=as_url(target),
         rates=parse_rates(rates),
         seconds=seconds,

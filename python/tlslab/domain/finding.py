@@ -293,7 +293,7 @@ class Comparison:
 
 
 @dataclass(frozen=True)
-class Place:
+class RankRange:
     """A cell's place in a ranking: the best and the worst rank that the trials leave open.
 
     `beats`: the places, counted from 0, of the cells that are detectably worse. `may_differ`: the
@@ -321,7 +321,7 @@ class Ranking:
 
     setting: Mapping[str, str]
     estimate: str
-    places: tuple[Place, ...]
+    places: tuple[RankRange, ...]
     bounds: tuple[str, ...] = ()
 
     @property

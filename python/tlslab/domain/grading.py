@@ -116,7 +116,7 @@ class Judgement:
 
 
 @dataclass(frozen=True)
-class Found:
+class GradeFinding:
     """One item that the server offers or lacks, with all judgements on it.
 
     `name` is IANA's for suites and schemes, the probe's for everything else.
@@ -171,7 +171,7 @@ class Grading:
     day: str
     policies: tuple[Source, ...]
     verdicts: tuple[Verdict, ...]
-    found: tuple[Found, ...]
+    found: tuple[GradeFinding, ...]
     clients: tuple[Outcome, ...]
     limits: tuple[str, ...]
     notes: tuple[str, ...] = ()

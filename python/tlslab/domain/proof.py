@@ -14,7 +14,7 @@ ProofVerdict = Literal["deploy", "no_difference", "do_not", "cannot_tell"]
 
 
 @dataclass(frozen=True)
-class Found:
+class SeenTls:
     """The observed behaviour of a configuration before the first trial.
 
     `offered`: the complete offer. `facts`: the facts of one verified connection of the measured

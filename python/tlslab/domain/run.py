@@ -9,7 +9,7 @@ from tlslab.contract.primitives import Primitives
 from tlslab.domain.deployment import Deployment
 from tlslab.domain.experiment import Experiment
 from tlslab.domain.plan import Plan
-from tlslab.domain.proof import Found
+from tlslab.domain.proof import SeenTls
 from tlslab.domain.selftest import Selftest
 from tlslab.domain.stacks import CellStacks
 from tlslab.domain.trial import Trial
@@ -72,7 +72,7 @@ class Environment:
     primitives: Primitives | None = None
     deployments: tuple[Deployed, ...] = ()
     selftest: Selftest | None = None
-    found: tuple[Found, ...] = ()
+    found: tuple[SeenTls, ...] = ()
 
     def target_of(self, deployment: Deployment | None) -> TargetInfo:
         """The server of a deployment."""

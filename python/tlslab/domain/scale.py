@@ -7,7 +7,7 @@ SCHEMA = "tlslab.scale/1"
 
 
 @dataclass(frozen=True)
-class Reading:
+class ScalePoint:
     """The memory of both sides at one number of connections, in bytes.
 
     `server` is None for a server that the lab did not start. `kernel`: the kernel's memory, for
@@ -45,7 +45,7 @@ class BackendScale:
     alive: int
     lost: int
     failed: Mapping[str, int]
-    readings: tuple[Reading, ...]
+    readings: tuple[ScalePoint, ...]
     slopes: tuple[Slope, ...]
 
     @property

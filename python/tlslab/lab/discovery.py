@@ -29,7 +29,7 @@ BROKEN_OFF = ("reset", "closed_handshake", "timeout_handshake")
 
 
 @dataclass(frozen=True)
-class Found:
+class DiscoveredServer:
     """A server that the lab did not start: its description, and the levels that it lacks."""
 
     info: TargetInfo
@@ -40,7 +40,7 @@ class Found:
 class Discovered:
     """The servers of a run, in the order of their aims, and the experiment fitted to them."""
 
-    servers: tuple[Found, ...]
+    servers: tuple[DiscoveredServer, ...]
     experiment: Experiment
 
 
@@ -89,7 +89,7 @@ def discover(
             if level not in each.keys
         }
         kept = {key: why for key, why in unavailable.items() if key[0] not in configured}
-        servers.append(Found(each.info, kept))
+        servers.append(DiscoveredServer(each.info, kept))
     return Discovered(tuple(servers), experiment)
 
 

@@ -11,7 +11,7 @@ from tlslab.lab import required_parts
 from tlslab.lab.foresee import Foreseen
 from tlslab.lab.kinds import kind_of
 from tlslab.lab.request import Request, Result
-from tlslab.lab.required_parts import Part
+from tlslab.lab.required_parts import MissingPart
 from tlslab.lab.results import read_contents, summarise
 from tlslab.lab.why.sampling import sampling_seconds
 
@@ -38,7 +38,7 @@ def foresee(request: Request) -> Foreseen:
     return replace(found, seconds=found.seconds + more, at_least=least)
 
 
-def missing_parts(request: Request) -> tuple[Part, ...]:
+def missing_parts(request: Request) -> tuple[MissingPart, ...]:
     """The missing parts of a run that this checkout can make; none outside a checkout."""
     if not required_parts.in_checkout():
         return ()

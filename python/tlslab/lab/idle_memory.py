@@ -12,7 +12,7 @@ import psutil
 from tlslab.analysis.stats.slope import slopes
 from tlslab.domain.errors import CannotRunError, EngineError
 from tlslab.domain.profile import Profile
-from tlslab.domain.scale import SCHEMA, BackendScale, Reading, Scale
+from tlslab.domain.scale import SCHEMA, BackendScale, Scale, ScalePoint
 from tlslab.domain.workload import EXPECTED_STATUS
 from tlslab.experiment.short import asked_for
 from tlslab.lab.discovery import with_status_remedy
@@ -35,7 +35,7 @@ DWELL_S = 1.0
 
 
 @dataclass(frozen=True)
-class Request:
+class IdleMemoryRequest:
     """The connections to hold: at each level, rising, by each of the client's back ends."""
 
     target: str
@@ -48,7 +48,7 @@ class Request:
     expect_status: str = EXPECTED_STATUS
 
 
-def scale(request: Request, reported: Callable[[str, Reading], None]) -> Scale:
+def scale(request: IdleMemoryRequest, reported: Callable[[str, ScalePoint], None]) -> Scale:
     """A fresh server for each back end; reports each level. Raises CannotRunError."""
     if asked_for():
         request = replace(request, levels=tuple(max(1, level // 20) for level in request.levels))
@@ -77,17 +77,17 @@ def _hold(
     engine: GeneratorPool,
     server: Server,
     backend: str,
-    request: Request,
-    reported: Callable[[str, Reading], None],
+    request: IdleMemoryRequest,
+    reported: Callable[[str, ScalePoint], None],
 ) -> BackendScale:
-    readings: list[Reading] = []
+    readings: list[ScalePoint] = []
 
     def listen(event: Mapping[str, Any]) -> None:
         if event["event"] == "held":
             level = event["level"]
             tree = server.running.process.tree() if server.running else []
             readings.append(
-                Reading(
+                ScalePoint(
                     connections=level["connections"],
                     client=level["memory"]["anonymous"],
                     server=sum(map(anonymous_bytes, tree)) if tree else None,

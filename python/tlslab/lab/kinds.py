@@ -24,7 +24,7 @@ from tlslab.lab.foresee import Foreseen, refusals, seed_of, unknown_before
 from tlslab.lab.matrix.run_in_blocks import least_seconds, run_cells, trial_seconds
 from tlslab.lab.proof.proof_run import run_proof
 from tlslab.lab.request import Request, Result
-from tlslab.lab.required_parts import Part, server_parts
+from tlslab.lab.required_parts import MissingPart, server_parts
 from tlslab.lab.trial import run_trial
 from tlslab.servers.jdk import find_jdks
 from tlslab.servers.signer import find_signer
@@ -45,7 +45,7 @@ class Kind:
 
     foresee: Callable[[Request], Foreseen]
     conduct: Callable[[Request, events.Observer], Result]
-    parts: Callable[[Request], Iterable[Part]] = server_parts
+    parts: Callable[[Request], Iterable[MissingPart]] = server_parts
     sampled: bool = False
     several_generators: bool = True
 
@@ -119,18 +119,22 @@ def _foresee_benchmark(request: Request) -> Foreseen:
     return Foreseen(plan, len(plan.trials), seconds)
 
 
-def benchmark_parts(request: Request) -> Iterator[Part]:
+def benchmark_parts(request: Request) -> Iterator[MissingPart]:
     """The missing parts of a request: the benchmarks in Java, a signing node, a token."""
     levels = request.experiment.levels("runtime")
     if any(level != ENGINE for level in levels) and not has_jar():
         needed = ("install-debian.sh", "only", "mvn", "javac")
-        yield Part("benchmarks.jar", "the benchmarks in Java", 2, (needed, ("build-java.sh",)))
+        yield MissingPart(
+            "benchmarks.jar", "the benchmarks in Java", 2, (needed, ("build-java.sh",))
+        )
     keys = request.experiment.levels("keys")
     if "cluster" in keys and find_signer() is None:
-        yield Part("tlslab-signer", "the signing node (needs Go 1.24)", 3, (("build-signer.sh",),))
+        yield MissingPart(
+            "tlslab-signer", "the signing node (needs Go 1.24)", 3, (("build-signer.sh",),)
+        )
     if "pkcs11" in keys and not (shutil.which("softhsm2-util") and shutil.which("pkcs11-tool")):
         needed = ("install-debian.sh", "only", "softhsm2-util", "pkcs11-tool")
-        yield Part("softhsm2", "the Debian packages softhsm2 and opensc", 1, (needed,))
+        yield MissingPart("softhsm2", "the Debian packages softhsm2 and opensc", 1, (needed,))
 
 
 KINDS: Mapping[str, Kind] = {

@@ -23,7 +23,7 @@ from tlslab.domain.errors import CannotRunError, EngineError, StoreError, UsageE
 from tlslab.domain.experiment import Experiment
 from tlslab.domain.names import CERTIFICATE_KEYS, find_group, find_suite
 from tlslab.domain.plan import Plan
-from tlslab.domain.proof import Found
+from tlslab.domain.proof import SeenTls
 from tlslab.domain.run import Deployed, Environment, TargetInfo
 from tlslab.domain.selftest import Selftest
 from tlslab.experiment import dumps, file_kind, make_plan
@@ -58,7 +58,7 @@ def open_run(
     warnings: Sequence[str],
     observer: events.Observer,
     amend: Callable[[Plan], Plan] = lambda plan: plan,
-    found: Sequence[Found] = (),
+    found: Sequence[SeenTls] = (),
 ) -> tuple[RunFolder, Plan]:
     """The run folder and its plan, with the warnings of preflight and of the servers.
 

@@ -35,7 +35,7 @@ _PROGRAMS = {
 
 
 @dataclass(frozen=True)
-class Part:
+class MissingPart:
     """A missing part: `words` describe it, `scripts` build or fetch it, in this order."""
 
     name: str
@@ -60,7 +60,7 @@ def in_checkout() -> bool:
     return (SCRIPTS / "build-java.sh").is_file()
 
 
-def server_parts(request: Request) -> Iterator[Part]:
+def server_parts(request: Request) -> Iterator[MissingPart]:
     """The missing ones among the servers that the lab starts for a request."""
     if request.external:
         return
@@ -71,13 +71,15 @@ def server_parts(request: Request) -> Iterator[Part]:
         if name == NO_FRONT or name not in MANAGED or MANAGED[name].installed:
             continue
         if name == "tomcat":
-            yield Part("tomcat", "Tomcat with its OpenSSL library", 1, (("install-java.sh",),))
+            yield MissingPart(
+                "tomcat", "Tomcat with its OpenSSL library", 1, (("install-java.sh",),)
+            )
         elif name in _PROGRAMS:
             scripts = (("install-debian.sh", "only", _PROGRAMS[name]),)
-            yield Part(name, f"the Debian package of {name}", 1, scripts)
+            yield MissingPart(name, f"the Debian package of {name}", 1, scripts)
 
 
-def make(part: Part, report: Callable[[str], None]) -> None:
+def make(part: MissingPart, report: Callable[[str], None]) -> None:
     """Builds or fetches a part. Raises CannotRunError with the last lines of the failed script."""
     for name, *arguments in part.scripts:
         with tempfile.TemporaryFile() as log:

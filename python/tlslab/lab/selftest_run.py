@@ -30,7 +30,7 @@ SETUP_S = 8.0
 
 
 @dataclass(frozen=True)
-class Request:
+class SelftestRequest:
     """The time limit in seconds; `quick`: two slowdowns instead of three."""
 
     budget_s: float
@@ -55,7 +55,7 @@ class Result:
     interrupted: bool
 
 
-def selftest(request: Request, observer: events.Observer) -> Result:
+def selftest(request: SelftestRequest, observer: events.Observer) -> Result:
     """Runs the comparisons, judges them, and keeps the result for later runs on this machine.
 
     Raises UsageError for a budget that is too short, CannotRunError if no try was finished.

@@ -42,7 +42,7 @@ DOCUMENT_BYTES = 2048
 
 
 @dataclass(frozen=True)
-class Request:
+class ValidationRequest:
     """The validation to make: rates in connections/s, each for at least `seconds`."""
 
     target: str
@@ -57,7 +57,7 @@ class Request:
     expect_status: str = EXPECTED_STATUS
 
 
-def validate(request: Request, reported: Callable[[RateResult], None]) -> Validation:
+def validate(request: ValidationRequest, reported: Callable[[RateResult], None]) -> Validation:
     """Runs the load at each rate with a capture beside it; reports each result immediately.
 
     Raises CannotRunError, with the missing part.

@@ -19,9 +19,9 @@ from tlslab.domain.finding import (
     CellSummary,
     Comparison,
     Finding,
-    Place,
     Published,
     Ranking,
+    RankRange,
     Summary,
 )
 from tlslab.domain.wording import (
@@ -217,7 +217,7 @@ def _rows(
     return tuple(_row(summary, cell, places.get(cell.key), estimate) for cell in ordered)
 
 
-def _row(summary: Summary, cell: CellSummary, place: Place | None, estimate: str) -> Row:
+def _row(summary: Summary, cell: CellSummary, place: RankRange | None, estimate: str) -> Row:
     baseline = summary.experiment.baseline
     comparison = find_comparison(summary, cell.key, estimate)
     reported = comparison is not None and comparison.verdict != "not_comparable"

@@ -3,7 +3,16 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tlslab.domain.grading import GRADES, Found, Grade, Grading, Outcome, Topic, as_of, objects
+from tlslab.domain.grading import (
+    GRADES,
+    Grade,
+    GradeFinding,
+    Grading,
+    Outcome,
+    Topic,
+    as_of,
+    objects,
+)
 from tlslab.domain.names import SUITES
 from tlslab.domain.wording import joined
 
@@ -33,7 +42,7 @@ NO_CLIENTS = "Which known clients connect is not simulated: the offer is not who
 _SHORT = {suite.name: suite.openssl for suite in SUITES}
 
 
-def thing_name(found: Found) -> str:
+def thing_name(found: GradeFinding) -> str:
     """The name in a table: OpenSSL's for a suite, or IANA's without its common parts."""
     return f"TLS {found.name}" if _is_tls(found) else suite_name(found.name)
 
@@ -45,7 +54,7 @@ def suite_name(name: str) -> str:
     return name.removeprefix("TLS_").replace("_WITH_", "-").replace("_", "-")
 
 
-def _is_tls(found: Found) -> bool:
+def _is_tls(found: GradeFinding) -> bool:
     return found.topic == "version" and not found.name.startswith("SSL")
 
 

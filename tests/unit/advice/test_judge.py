@@ -10,7 +10,7 @@ from tlslab.advice.judge import fails_everyone, judge, things
 from tlslab.advice.offer import lacks, offer_doubt
 from tlslab.cli.grade import _conclude
 from tlslab.contract.probe import ProbeRecord
-from tlslab.domain.grading import Found, Grading
+from tlslab.domain.grading import GradeFinding, Grading
 from tlslab.lab.store import from_json, to_json
 from tlslab.words.grade import headline
 
@@ -164,7 +164,7 @@ def test_disagreements_and_what_will_change() -> None:
     assert key.disputed
     version = next(found for found in grading.found if found.name == "1.3")
     assert not version.disputed
-    assert not Found("version", "x", ()).disputed
+    assert not GradeFinding("version", "x", ()).disputed
     steps = {
         (said.policy, step.since, step.grade)
         for found in grading.found

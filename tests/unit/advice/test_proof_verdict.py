@@ -13,7 +13,7 @@ from tlslab.analysis.proof.deciding_ratios import figures, verdict_of
 from tlslab.contract.probe import ProbeRecord
 from tlslab.contract.record import Facts
 from tlslab.domain.finding import Answer, ExperimentSummary, Lacking, Summary
-from tlslab.domain.proof import Found, Proof
+from tlslab.domain.proof import Proof, SeenTls
 from tlslab.domain.proof_settings import ProofSettings
 from tlslab.domain.run import Environment, TargetInfo
 from tlslab.words import worded
@@ -37,7 +37,7 @@ def summary(
         machine={},
         versions={},
         found=tuple(
-            Found(name, offer, FACTS, "psk", "rustls")
+            SeenTls(name, offer, FACTS, "psk", "rustls")
             for name, offer in (("baseline", before), ("candidate", after))
         ),
     )

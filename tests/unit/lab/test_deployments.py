@@ -14,7 +14,7 @@ from tlslab.domain.workload import KeepAlive, Window
 from tlslab.experiment import load, make_plan, with_levels
 from tlslab.lab import deployments
 from tlslab.lab.deployments import Servers, prepare
-from tlslab.lab.discovery import Discovered, Found
+from tlslab.lab.discovery import Discovered, DiscoveredServer
 from tlslab.lab.engine import Engine
 from tlslab.lab.foresee import refusals
 from tlslab.lab.matrix.run_in_blocks import most_connections
@@ -218,8 +218,8 @@ def test_one_of_two_servers_without_any_cell_ends_the_run_before_its_first_trial
     one = with_levels(FEW, {"tls": ("1.3",), "key": ("ecdsa-p256",)})
     urls = ("https://127.0.0.1:1/", "https://127.0.0.1:2/")
     info = TargetInfo("", False, "", "", (), "127.0.0.1", "/")
-    lacks = Found(info, {("tls", "1.3"): "127.0.0.1:2 has no TLS 1.3: its words"})
-    found = Discovered((Found(info, {}), lacks), with_levels(one, {"server": urls}))
+    lacks = DiscoveredServer(info, {("tls", "1.3"): "127.0.0.1:2 has no TLS 1.3: its words"})
+    found = Discovered((DiscoveredServer(info, {}), lacks), with_levels(one, {"server": urls}))
     monkeypatch.setattr(deployments, "discover", lambda *_: found)
     with pytest.raises(UsageError) as caught:
         prepare(Request(one, urls, ("tlslab",)), ENGINE, tmp_path)

@@ -47,8 +47,8 @@ def instead(folder: Path, blocks: int | None = None) -> Callable[..., RunResult]
     return execute
 
 
-def asked(budget_s: float) -> lab.Request:
-    return lab.Request(budget_s, ("tlslab", "selftest"), quick=True)
+def asked(budget_s: float) -> lab.SelftestRequest:
+    return lab.SelftestRequest(budget_s, ("tlslab", "selftest"), quick=True)
 
 
 def test_the_budget_decides_on_the_tries_and_the_result_is_kept(

@@ -13,7 +13,7 @@ from tlslab.lab import required_parts
 from tlslab.lab.discovery import with_status_remedy
 from tlslab.lab.experiment_run import missing_parts
 from tlslab.lab.request import Request, whom_to_trust
-from tlslab.lab.required_parts import Part, make
+from tlslab.lab.required_parts import MissingPart, make
 
 CHECKOUT = Path(__file__).resolve().parents[3]
 
@@ -97,11 +97,11 @@ def test_without_a_terminal_and_without_yes_nothing_is_made(
     assert "scripts/build-java.sh" in caught.value.remedy
 
 
-def script(folder: Path, text: str) -> Part:
+def script(folder: Path, text: str) -> MissingPart:
     path = folder / "build.sh"
     path.write_text(f"#!/bin/sh\n{text}\n")
     os.chmod(path, path.stat().st_mode | stat.S_IXUSR)
-    return Part("part", "a part", 1, (("build.sh", "word"),))
+    return MissingPart("part", "a part", 1, (("build.sh", "word"),))
 
 
 def test_a_part_is_made_by_its_script_without_its_words(

@@ -8,7 +8,7 @@ from rich.console import Console, RenderableType
 from factories.costs import made_calibration
 from tlslab.analysis.costs.processors_needed import Bounds, size
 from tlslab.analysis.costs.summary import calibration
-from tlslab.domain.scale import BackendScale, Reading, Scale, Slope
+from tlslab.domain.scale import BackendScale, Scale, ScalePoint, Slope
 from tlslab.report.terminal_results import render_scale, render_sizing
 from tlslab.words.sizing import answer
 
@@ -16,7 +16,7 @@ KIB = 1024
 
 
 def shown(*slopes: Slope, alive: int = 1000) -> str:
-    readings = tuple(Reading(n, n * 9000, n * 31000, n * 12345) for n in (100, 1000))
+    readings = tuple(ScalePoint(n, n * 9000, n * 31000, n * 12345) for n in (100, 1000))
     backend = BackendScale("rustls", 1000, alive, 1000 - alive, {}, readings, slopes)
     return printed(render_scale(Scale("tlslab.scale/1", "reference", "tlslab-serve", (backend,))))
 

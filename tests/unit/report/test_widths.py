@@ -22,7 +22,7 @@ from tlslab.domain.experiment import Experiment
 from tlslab.domain.figure import TextBlock
 from tlslab.domain.finding import Summary
 from tlslab.domain.names import SUITES
-from tlslab.domain.scale import BackendScale, Reading, Scale, Slope
+from tlslab.domain.scale import BackendScale, Scale, ScalePoint, Slope
 from tlslab.experiment import load, with_levels
 from tlslab.report import render_text
 from tlslab.report.terminal_results import render_scale
@@ -136,7 +136,7 @@ def test_a_validation_fits_whole(width: int) -> None:
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_memory_fits_whole(width: int) -> None:
-    readings = tuple(Reading(n, n * 9000, n * 31000, n * 12345) for n in (1000, 10_000, 100_000))
+    readings = tuple(ScalePoint(n, n * 9000, n * 31000, n * 12345) for n in (1000, 10_000, 100_000))
     slopes = tuple(
         Slope(what, 9216.0, 9200.0, 9300.0, 3) for what in ("client", "server", "kernel")
     )

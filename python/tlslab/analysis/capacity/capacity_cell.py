@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from tlslab.analysis.capacity.points import (
     Capacity,
-    Point,
+    LoadPoint,
     by_fraction,
     capacity,
     judged,
@@ -79,8 +79,8 @@ class CapacityCell:
     search: SearchState
     summary: CellSummary
     values: Mapping[str, Mapping[int, float]]
-    points: Sequence[Point]
-    searched: Sequence[Point]
+    points: Sequence[LoadPoint]
+    searched: Sequence[LoadPoint]
     capacity: Capacity | None
     shared: bool
     limit: Limit
@@ -93,7 +93,7 @@ class CapacityCell:
         return [t for t in self.trials if t.factors.get("stage") == stage and t.status == "done"]
 
     @property
-    def loads(self) -> list[Point]:
+    def loads(self) -> list[LoadPoint]:
         """All open loops."""
         return [*self.points, *self.searched]
 
@@ -272,7 +272,7 @@ def _values(maxima: Sequence[Trial], processors: Processors) -> dict[str, dict[i
 
 
 def _times(
-    maxima: Sequence[Trial], points: Sequence[Point]
+    maxima: Sequence[Trial], points: Sequence[LoadPoint]
 ) -> tuple[dict[str, Estimate], dict[str, str]]:
     """Service times at the maximum, and response times at each fraction: `..._at_60`."""
     encoded = [load_histograms(t.runs["maximum"].record).get("service") for t in maxima]

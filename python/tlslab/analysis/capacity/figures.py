@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from tlslab.analysis.capacity.capacity_cell import CapacityCell
-from tlslab.analysis.capacity.points import Point, by_fraction, judged, time_estimates
+from tlslab.analysis.capacity.points import LoadPoint, by_fraction, judged, time_estimates
 from tlslab.analysis.stats.estimate import estimate
 from tlslab.domain.capacity import CapacityPlan
 from tlslab.domain.cell_names import cell_name, percent_of_maximum
@@ -121,12 +121,12 @@ def _processors(level: str) -> str:
     return cell_name({"processors": level})
 
 
-def _of_server(cell: CapacityCell) -> list[list[Point]]:
+def _of_server(cell: CapacityCell) -> list[list[LoadPoint]]:
     """The runs at loads that say something about the server, by fraction of the maximum."""
     return list(by_fraction(judged(cell.loads)).values())
 
 
-def _offered(groups: Sequence[Sequence[Point]]) -> list[float]:
+def _offered(groups: Sequence[Sequence[LoadPoint]]) -> list[float]:
     return [sum(each.offered for each in points) / len(points) for points in groups]
 
 
@@ -244,20 +244,20 @@ def _cpu_by_load(cells: Cells) -> Figure:
     )
 
 
-def _server(part: str) -> Callable[[Point], float | None]:
-    def used(point: Point) -> float | None:
+def _server(part: str) -> Callable[[LoadPoint], float | None]:
+    def used(point: LoadPoint) -> float | None:
         server = point.run.server
         return None if server is None else float(getattr(server, part)) / server.seconds / 1e6
 
     return used
 
 
-def _generator(point: Point) -> float | None:
+def _generator(point: LoadPoint) -> float | None:
     record = point.run.record
     return total_us(record.cpu) / record.seconds / 1e6 if record.seconds else None
 
 
-_SIDES: Mapping[str, Callable[[Point], float | None]] = {
+_SIDES: Mapping[str, Callable[[LoadPoint], float | None]] = {
     "server, user": _server("user_us"),
     "server, system": _server("system_us"),
     "generator": _generator,

@@ -21,7 +21,7 @@ from tlslab.domain.wording import counted
 
 
 @dataclass(frozen=True)
-class Point(LoadRun):
+class LoadPoint(LoadRun):
     """One run at one fraction of the maximum; rates in connections/s, times in milliseconds.
 
     `failures` is the share of ended connections; busy times are shares of the processors' time.
@@ -44,7 +44,7 @@ class Point(LoadRun):
         return self.verdict == "kept up"
 
 
-def point(trial: Trial, processors: Processors, shared: bool) -> Point | None:
+def point(trial: Trial, processors: Processors, shared: bool) -> LoadPoint | None:
     """The point of a finished trial of an open loop; None for any other trial.
 
     `shared`: the generator shares a processor with the server.
@@ -57,7 +57,7 @@ def point(trial: Trial, processors: Processors, shared: bool) -> Point | None:
     assert loop is not None
     outcomes = record.outcomes
     ended = outcomes.completed + failures(outcomes) + mismatches(outcomes)
-    return Point(
+    return LoadPoint(
         **vars(judged_run),
         achieved=loop.achieved_per_s,
         completed=outcomes.completed / record.seconds if record.seconds else 0.0,
@@ -72,20 +72,20 @@ def point(trial: Trial, processors: Processors, shared: bool) -> Point | None:
     )
 
 
-def judged(points: Sequence[Point]) -> list[Point]:
+def judged(points: Sequence[LoadPoint]) -> list[LoadPoint]:
     """The runs at loads without an invalid or late run: these say something about the server."""
     silent = {point.fraction for point in points if point.verdict in ("invalid", "generator late")}
     return [point for point in points if point.fraction not in silent]
 
 
-def by_fraction(points: Sequence[Point]) -> dict[float, list[Point]]:
+def by_fraction(points: Sequence[LoadPoint]) -> dict[float, list[LoadPoint]]:
     """Points by the fraction of the maximum, ascending."""
     fractions = sorted({point.fraction for point in points})
     return {f: [point for point in points if point.fraction == f] for f in fractions}
 
 
 def time_estimates(
-    points: Sequence[Point], time: str
+    points: Sequence[LoadPoint], time: str
 ) -> tuple[dict[str, Estimate], dict[str, str]]:
     """`response_ms_mean`, `response_ms_p50` and so on, over the points of one load.
 

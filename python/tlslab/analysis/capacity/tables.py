@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from tlslab.analysis.capacity.capacity_cell import CapacityCell
-from tlslab.analysis.capacity.points import Point, by_fraction, time_estimates
+from tlslab.analysis.capacity.points import LoadPoint, by_fraction, time_estimates
 from tlslab.analysis.capacity.remedies import Remedy
 from tlslab.analysis.stats.estimate import estimate
 from tlslab.domain.capacity import CapacityPlan
@@ -148,7 +148,7 @@ def _points(cell: CapacityCell, number: int) -> DataTable:
 _WORST = ("kept up", "overloaded", "generator late", "invalid")
 
 
-def _row(fraction: float, points: Sequence[Point]) -> tuple[TableCell, ...]:
+def _row(fraction: float, points: Sequence[LoadPoint]) -> tuple[TableCell, ...]:
     response, _ = time_estimates(points, RESPONSE)
     service, _ = time_estimates(points, SERVICE)
     busy = [p.server_busy for p in points if p.server_busy is not None]

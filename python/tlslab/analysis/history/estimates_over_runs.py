@@ -37,7 +37,7 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Line:
+class EstimateLine:
     """One estimate of one cell over the runs that have it, oldest first.
 
     `missing_in`: the newest run of the history, if it has the cell without a usable value.
@@ -62,7 +62,7 @@ def in_order(runs: Sequence[Run]) -> list[Run]:
     return sorted(runs, key=lambda run: (run.began, run.name))
 
 
-def lines(runs: Sequence[Run], across_machines: bool) -> list[Line]:
+def lines(runs: Sequence[Run], across_machines: bool) -> list[EstimateLine]:
     """The series of all cells. `runs` are in order.
 
     `across_machines` joins runs of unlike machines.
@@ -121,7 +121,7 @@ def _names(histories: Sequence[Sequence[Run]], across_machines: bool) -> list[st
     return names
 
 
-def _lines_of(name: str, runs: Sequence[Run]) -> Iterator[Line]:
+def _lines_of(name: str, runs: Sequence[Run]) -> Iterator[EstimateLine]:
     """The lines of one history, in the order of the newest plan."""
     cells: dict[tuple[frozenset[tuple[str, str]], str], list[tuple[Run, CellSummary]]] = {}
     for run in reversed(runs):
@@ -140,7 +140,7 @@ def _lines_of(name: str, runs: Sequence[Run]) -> Iterator[Line]:
         found.reverse()
         is_missing = factors in of_last and found[-1][0] is not last
         newest = found[-1][1]
-        yield Line(
+        yield EstimateLine(
             history=name,
             cell=newest,
             estimate=estimate,

@@ -18,7 +18,13 @@ import numpy as np
 import scipy
 
 from tlslab.analysis.compare import direction
-from tlslab.analysis.history.estimates_over_runs import Line, Run, in_order, lines, unlike_machines
+from tlslab.analysis.history.estimates_over_runs import (
+    EstimateLine,
+    Run,
+    in_order,
+    lines,
+    unlike_machines,
+)
 from tlslab.analysis.run_facts import environment_facts
 from tlslab.analysis.stats.change_points import ChangePoint, change_points, findable, segments
 from tlslab.analysis.stats.estimate import CONFIDENCE, Array, Interval
@@ -43,7 +49,7 @@ SMALLEST = 0.01
 
 
 @dataclass(frozen=True)
-class Found:
+class SeriesChange:
     """The change points of a series (shape of `logs`: n), and the level at which it was judged."""
 
     logs: Array
@@ -51,7 +57,7 @@ class Found:
     level: float
 
 
-def find(values: Sequence[Sequence[float]], smallest: float = SMALLEST) -> list[Found]:
+def find(values: Sequence[Sequence[float]], smallest: float = SMALLEST) -> list[SeriesChange]:
     """The changes of the logarithms of each series, judged as one family. All must be positive."""
     logs = [np.log(np.asarray(each, dtype=np.float64)) for each in values]
     magnitude = math.log1p(smallest)
@@ -60,7 +66,7 @@ def find(values: Sequence[Sequence[float]], smallest: float = SMALLEST) -> list[
     chosen = [p <= LEVEL for p in adjusted]
     level = LEVEL * max(1, sum(chosen)) / max(1, len(logs))
     return [
-        Found(each, change_points(each, level, magnitude) if changed else (), level)
+        SeriesChange(each, change_points(each, level, magnitude) if changed else (), level)
         for each, changed in zip(logs, chosen, strict=True)
     ]
 
@@ -113,7 +119,7 @@ def history(
     )
 
 
-def _found(long: Sequence[Line], smallest: float) -> list[Found]:
+def _found(long: Sequence[EstimateLine], smallest: float) -> list[SeriesChange]:
     return find([line.values for line in long], smallest)
 
 
@@ -122,7 +128,7 @@ def _run(run: Run) -> HistoryRun:
     return HistoryRun(run.name, run.began.isoformat(), run.machine, what.target, where.tlslab)
 
 
-def _cell(line: Line, found: Found | None) -> CellHistory:
+def _cell(line: EstimateLine, found: SeriesChange | None) -> CellHistory:
     logs = np.log(np.asarray(line.values, dtype=np.float64))
     points = [] if found is None else [point.index for point in found.points]
     return CellHistory(
@@ -152,7 +158,7 @@ def _levels(logs: Array, points: Sequence[int]) -> Iterator[Level]:
         first += len(part)
 
 
-def _changes(line: Line, found: Found) -> Iterator[Change]:
+def _changes(line: EstimateLine, found: SeriesChange) -> Iterator[Change]:
     parts = segments(found.logs, [point.index for point in found.points])
     for number, point in enumerate(found.points):
         before, after = parts[number], parts[number + 1]

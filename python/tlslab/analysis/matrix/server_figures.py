@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from tlslab.analysis.compare import Measured
 from tlslab.analysis.matrix.servers import (
     Leading,
-    Place,
+    ServerPlace,
     best_servers,
     by_place,
     leading_server,
@@ -44,7 +44,7 @@ def servers_beside(cells: Sequence[Measured]) -> ServersBeside:
     )
 
 
-def _table(cells: Sequence[Measured], found: Sequence[Place]) -> DataTable:
+def _table(cells: Sequence[Measured], found: Sequence[ServerPlace]) -> DataTable:
     """For each setting a row for each place, with its ratio to the first place in that setting."""
     rows: list[tuple[TableCell, ...]] = []
     name = _namer(cells)
@@ -67,7 +67,7 @@ def _estimate(cell: Measured, name: str) -> TableCell:
     return cell.summary.estimates.get(name)
 
 
-def _rates(cells: Sequence[Measured], found: Sequence[Place]) -> tuple[Figure, ...]:
+def _rates(cells: Sequence[Measured], found: Sequence[ServerPlace]) -> tuple[Figure, ...]:
     """Bars of connections per second: settings as names, one series per place."""
     series = []
     name = _namer(cells)
@@ -94,7 +94,7 @@ def _rates(cells: Sequence[Measured], found: Sequence[Place]) -> tuple[Figure, .
     )
 
 
-def _processor_use(cells: Sequence[Measured], found: Sequence[Place]) -> tuple[Figure, ...]:
+def _processor_use(cells: Sequence[Measured], found: Sequence[ServerPlace]) -> tuple[Figure, ...]:
     """A figure for each place: the server's processor use over time, a line for each setting."""
     figures = []
     name = _namer(cells)

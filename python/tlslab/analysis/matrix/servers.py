@@ -21,7 +21,7 @@ PLACES = ("server", "front")
 
 
 @dataclass(frozen=True)
-class Place:
+class ServerPlace:
     """A server, and the front before it; either is empty if the experiment does not vary it."""
 
     server: str
@@ -39,13 +39,13 @@ class Place:
         return self.front in ("", NO_FRONT)
 
 
-def place_of(cell: Measured) -> Place:
+def place_of(cell: Measured) -> ServerPlace:
     """The place that a cell's connections reach."""
     factors = cell.summary.factors
-    return Place(factors.get("server", ""), factors.get("front", ""))
+    return ServerPlace(factors.get("server", ""), factors.get("front", ""))
 
 
-def places(cells: Sequence[Measured]) -> list[Place]:
+def places(cells: Sequence[Measured]) -> list[ServerPlace]:
     """All places, in the order of the plan."""
     return list(dict.fromkeys(place_of(cell) for cell in cells))
 
@@ -57,9 +57,9 @@ def others(cell: Measured) -> dict[str, str]:
 
 def by_place(
     cells: Sequence[Measured],
-) -> list[tuple[Mapping[str, str], dict[Place, Measured]]]:
+) -> list[tuple[Mapping[str, str], dict[ServerPlace, Measured]]]:
     """Cells with equal levels apart from their places, in the order of the plan."""
-    found: list[tuple[Mapping[str, str], dict[Place, Measured]]] = []
+    found: list[tuple[Mapping[str, str], dict[ServerPlace, Measured]]] = []
     for cell in cells:
         levels = others(cell)
         for known, members in found:

@@ -8,7 +8,7 @@ from tlslab.domain.estimate import Estimate
 from tlslab.domain.estimates import MICRO, quantity
 from tlslab.domain.figure import DataTable, Figure, Series, TextBlock
 from tlslab.domain.plan import Excluded
-from tlslab.domain.proof import Direction, Found, Proof, ProofFigure
+from tlslab.domain.proof import Direction, Proof, ProofFigure, SeenTls
 from tlslab.domain.proof_settings import Measure, ProofSettings
 from tlslab.domain.run import RunContents
 
@@ -29,7 +29,7 @@ _DIRECTIONS: Mapping[Direction, str] = {
 }
 
 
-def table(proof: Proof, found: Sequence[Found]) -> tuple[DataTable, ...]:
+def table(proof: Proof, found: Sequence[SeenTls]) -> tuple[DataTable, ...]:
     """The measures with both sides, and the parameters that each configuration negotiates."""
     measures = DataTable(
         id="measures",
@@ -56,7 +56,7 @@ def _by(found: ProofFigure) -> str:
     return "rate/s" if quantity(found.estimate).dimension == "rate" else f"server {MICRO} each"
 
 
-def _negotiated(found: Sequence[Found]) -> DataTable:
+def _negotiated(found: Sequence[SeenTls]) -> DataTable:
     rows = []
     for each in found:
         facts = each.facts

@@ -13,7 +13,7 @@ import numpy as np
 import scipy
 
 from tlslab.domain.autoregression import fit
-from tlslab.domain.scale import Reading, Slope
+from tlslab.domain.scale import ScalePoint, Slope
 
 CONFIDENCE = 0.95
 
@@ -43,7 +43,7 @@ def slope(what: str, connections: list[int], size: list[int]) -> Slope:
     return Slope(what, value, min(low / top, value), max(high / top, value), n)
 
 
-def slopes(readings: tuple[Reading, ...]) -> tuple[Slope, ...]:
+def slopes(readings: tuple[ScalePoint, ...]) -> tuple[Slope, ...]:
     """The slopes of client, server (if it was read) and kernel; none with fewer than two levels."""
     connections = [reading.connections for reading in readings]
     if len(set(connections)) < 2:

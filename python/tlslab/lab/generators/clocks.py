@@ -33,7 +33,7 @@ def monotonic_ns() -> int:
 
 
 @dataclass(frozen=True)
-class Reading:
+class ClockReading:
     """The host's clock minus this machine's at `at_ns` of the latter, known to `uncertainty_ns`."""
 
     at_ns: int
@@ -41,9 +41,9 @@ class Reading:
     uncertainty_ns: int
 
 
-def read_clock(host: Host, rounds: int, now: Callable[[], int] = monotonic_ns) -> Reading:
+def read_clock(host: Host, rounds: int, now: Callable[[], int] = monotonic_ns) -> ClockReading:
     """The best of several round trips. Raises HostLostError."""
-    best: Reading | None = None
+    best: ClockReading | None = None
     for _ in range(rounds):
         before = now()
         there = host.now_ns()
@@ -51,7 +51,7 @@ def read_clock(host: Host, rounds: int, now: Callable[[], int] = monotonic_ns) -
         middle = (before + after) // 2
         # The halves are rounded up: the interval contains the offset whatever path the messages
         # took.
-        reading = Reading(middle, there - middle, (after - before + 1) // 2 + 1)
+        reading = ClockReading(middle, there - middle, (after - before + 1) // 2 + 1)
         if best is None or reading.uncertainty_ns < best.uncertainty_ns:
             best = reading
     assert best is not None
@@ -61,11 +61,11 @@ def read_clock(host: Host, rounds: int, now: Callable[[], int] = monotonic_ns) -
 class ClockTrack:
     """All readings of one host's clock in one run, the first of them before its start."""
 
-    def __init__(self, first: Reading) -> None:
+    def __init__(self, first: ClockReading) -> None:
         self._readings = [first]
         self._at_start = first
 
-    def add(self, reading: Reading) -> None:
+    def add(self, reading: ClockReading) -> None:
         """Keeps a reading, the latest so far."""
         self._readings.append(reading)
 
@@ -92,7 +92,7 @@ class ClockTrack:
         )
 
 
-def moved_ns(readings: Sequence[Reading]) -> float:
+def moved_ns(readings: Sequence[ClockReading]) -> float:
     """The least distance of the offsets from any straight line, given the errors of the readings.
 
     Two crystals differ by a steady drift of tens of ppm: a straight line, which is no fault. After

@@ -36,7 +36,7 @@ LATELY = 6
 
 
 @dataclass(frozen=True)
-class Reading:
+class MeterReading:
     """The state of server and machine at one time of the monotonic clock, in seconds."""
 
     at: float
@@ -45,14 +45,14 @@ class Reading:
     energy: Counters = field(default_factory=dict)
 
 
-def read(pids: Iterable[int], energy: EnergyReader | None = None) -> Reading:
+def read(pids: Iterable[int], energy: EnergyReader | None = None) -> MeterReading:
     """A reading of the given processes and of the machine."""
     processes = {}
     counters = {} if energy is None else energy.read()
     for pid in pids:
         if (reading := read_process(pid)) is not None:
             processes[pid] = reading
-    return Reading(time.monotonic(), processes, _processor_times(), counters)
+    return MeterReading(time.monotonic(), processes, _processor_times(), counters)
 
 
 def _processor_times() -> list[Any]:
@@ -82,7 +82,7 @@ class Meter:
         self._source = source
         self._energy = EnergyReader()
         self._pids = [process.pid for process in tree]
-        self._readings: list[Reading] = []
+        self._readings: list[MeterReading] = []
         self._memory = 0
         self._group: ControlGroup | None = None
         self._throttled: list[int | None] = []
@@ -270,7 +270,7 @@ def _times(first: Any, last: Any) -> dict[str, int]:
     }
 
 
-def _machine_used(start: Reading, end: Reading) -> dict[str, int]:
+def _machine_used(start: MeterReading, end: MeterReading) -> dict[str, int]:
     processors = [_times(*pair) for pair in zip(start.machine, end.machine, strict=True)]
     return {name: sum(times[name] for times in processors) for name in processors[0]}
 
@@ -299,6 +299,6 @@ def _one_processor(name: str, times: dict[str, int]) -> ProcessorTimes:
     )
 
 
-def _machine_sample(start: Reading, reading: Reading) -> MachineSample:
+def _machine_sample(start: MeterReading, reading: MeterReading) -> MachineSample:
     total = _machine_used(start, reading)
     return MachineSample(reading.at - start.at, total["user"], total["system"], total["idle"])

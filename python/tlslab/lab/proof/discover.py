@@ -20,7 +20,7 @@ from tlslab.domain.grading import Outcome
 from tlslab.domain.names import SIGNATURE_SCHEMES, TLS_VERSIONS, find_group, find_suite
 from tlslab.domain.plan import Cell
 from tlslab.domain.profile import Profile
-from tlslab.domain.proof import Found
+from tlslab.domain.proof import SeenTls
 from tlslab.domain.proof_settings import RETURNING
 from tlslab.lab.generators import GeneratorPool
 from tlslab.lab.probing import SCHEMA
@@ -49,7 +49,7 @@ def client_named(name: str) -> Client:
     raise UsageError(f"no known client '{name}'", remedy)
 
 
-def discover(engine: GeneratorPool, aim: Aim, name: str, client: Client, http: str) -> Found:
+def discover(engine: GeneratorPool, aim: Aim, name: str, client: Client, http: str) -> SeenTls:
     """The behaviour of the configuration `name` with a client.
 
     Raises CannotRunError, EngineError.
@@ -78,10 +78,10 @@ def discover(engine: GeneratorPool, aim: Aim, name: str, client: Client, http: s
     offer = _offer(offered, client, outcome)
     seen, backend = engine.preflight(preflight_spec(aim, offer, http))
     profile = _forced(offer, seen.facts)
-    return Found(name, offered, seen.facts, resumes(engine, aim, profile, http), backend)
+    return SeenTls(name, offered, seen.facts, resumes(engine, aim, profile, http), backend)
 
 
-def profile_of(found: Found) -> Profile:
+def profile_of(found: SeenTls) -> Profile:
     """The parameters that every connection of new clients must have."""
     facts = found.facts
     group = find_group(facts.group)
@@ -96,7 +96,7 @@ def profile_of(found: Found) -> Profile:
     )
 
 
-def _profile(found: Found, clients: str) -> Profile | None:
+def _profile(found: SeenTls, clients: str) -> Profile | None:
     """The settings that a cell forces; None for returning clients if no session is resumed."""
     profile = profile_of(found)
     if clients != RETURNING:
@@ -106,7 +106,7 @@ def _profile(found: Found, clients: str) -> Profile | None:
     return None if found.resume is None else resuming
 
 
-def with_profiles(cells: Iterable[Cell], found: Sequence[Found]) -> tuple[Cell, ...]:
+def with_profiles(cells: Iterable[Cell], found: Sequence[SeenTls]) -> tuple[Cell, ...]:
     """The cells with the profiles to measure; cells as which no client can connect are left out."""
     by = {each.name: each for each in found}
     kept = []

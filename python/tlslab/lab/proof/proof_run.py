@@ -12,7 +12,7 @@ from tlslab.domain.errors import CannotRunError, EngineError, UsageError
 from tlslab.domain.events import EngineReport
 from tlslab.domain.plan import Cell, Plan, PlannedTrial
 from tlslab.domain.profile import Profile
-from tlslab.domain.proof import Found
+from tlslab.domain.proof import SeenTls
 from tlslab.domain.proof_settings import NEW, settings_of
 from tlslab.domain.trial import RunKind, Trial
 from tlslab.lab.conductor import interrupted
@@ -45,7 +45,7 @@ class Live:
         self._engine = engine
         self._http = request.experiment.workload.http
         self._aim: Aim | None = None
-        self._found: dict[str, Found] = {}
+        self._found: dict[str, SeenTls] = {}
         self.switch = Switch(
             apply=command_of(settings.apply, "--apply"),
             back=command_of(settings.revert, "--revert"),
@@ -66,7 +66,7 @@ class Live:
         self._aim = next(iter(prepared.values())).aim
         return replace(servers, prepared=prepared)
 
-    def known(self, found: Found) -> None:
+    def known(self, found: SeenTls) -> None:
         """Keeps the observed behaviour of a configuration; the server must then show it again."""
         self._found[found.name] = found
 
@@ -82,7 +82,7 @@ class Live:
         return None
 
 
-def equal_words(found: Sequence[Found]) -> str | None:
+def equal_words(found: Sequence[SeenTls]) -> str | None:
     """A warning for a live server that behaves the same with both configurations."""
     first, *others = (
         replace(each, name="", offered=replace(each.offered, unanswered=())) for each in found
@@ -137,7 +137,7 @@ def _carry_out(
     servers: Servers,
     engine: GeneratorPool,
     warnings: Sequence[str],
-    known: Callable[[Found], None],
+    known: Callable[[SeenTls], None],
 ) -> Result:
     found = _found(request, engine, servers, known)
     if request.external and (words := equal_words(found)):
@@ -177,7 +177,7 @@ def run_cell(
     return run_trial(replace(bench, workload=workload), planned, cell, on_report)
 
 
-def amended(plan: Plan, found: Sequence[Found]) -> Plan:
+def amended(plan: Plan, found: Sequence[SeenTls]) -> Plan:
     """The plan with each cell's forced settings, without cells as which no client can connect."""
     cells = with_profiles(plan.cells, found)
     keys = {cell.key for cell in cells}
@@ -187,8 +187,8 @@ def amended(plan: Plan, found: Sequence[Found]) -> Plan:
 
 
 def _found(
-    request: Request, engine: GeneratorPool, servers: Servers, known: Callable[[Found], None]
-) -> tuple[Found, ...]:
+    request: Request, engine: GeneratorPool, servers: Servers, known: Callable[[SeenTls], None]
+) -> tuple[SeenTls, ...]:
     """The behaviour of each configuration, on a server of its own or on the live one."""
     client = client_named(settings_of(request.experiment).client)
     http = request.experiment.workload.http

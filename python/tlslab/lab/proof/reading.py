@@ -35,7 +35,7 @@ _CURVES = {"secp256r1": "ecdsa-p256", "secp384r1": "ecdsa-p384", "secp521r1": "e
 
 
 @dataclass(frozen=True)
-class Reading:
+class ReadingOptions:
     """Options for reading a file.
 
     The option that names the file, the server block to take, and the keys of the lab's certificates
@@ -47,7 +47,7 @@ class Reading:
     keys: tuple[str, ...] = ()
 
 
-def read_configuration(file: Path, name: str, how: Reading) -> Configuration:
+def read_configuration(file: Path, name: str, how: ReadingOptions) -> Configuration:
     """The TLS part of an nginx file, or of the output of `nginx -T`. Raises UsageError."""
     try:
         directives = read_directives(_text(file, how.option), str(file), _loader(file.parent))
@@ -63,7 +63,7 @@ def read_configuration(file: Path, name: str, how: Reading) -> Configuration:
 
 
 def configuration(
-    part: NginxTls, source: str, name: str, folder: Path, how: Reading
+    part: NginxTls, source: str, name: str, folder: Path, how: ReadingOptions
 ) -> Configuration:
     """The TLS part of a server as a configuration; paths are relative to the folder."""
     certificates, notes = _certificates(part, folder, how)
@@ -110,7 +110,7 @@ def _set_by(line: str) -> tuple[str, ...]:
     return tuple(words[: 2 if words[0] == "ssl_conf_command" else 1])
 
 
-def with_default_certificate(found: Configuration, how: Reading) -> Configuration:
+def with_default_certificate(found: Configuration, how: ReadingOptions) -> Configuration:
     """The configuration, with certificates of the lab's if it names none."""
     if found.certificates:
         return found
@@ -178,7 +178,7 @@ def _lines(part: NginxTls, folder: Path, option: str) -> Iterator[str]:
 
 
 def _certificates(
-    part: NginxTls, folder: Path, how: Reading
+    part: NginxTls, folder: Path, how: ReadingOptions
 ) -> tuple[tuple[ServedCertificate, ...], tuple[str, ...]]:
     """The certificates to serve, and notes on them for the reader."""
     if not part.pairs:
@@ -284,7 +284,7 @@ _COSTLY = ("rsa-", "ecdsa-p384", "ecdsa-p521")
 
 
 def candidate_of(
-    given: Path | None, baseline: Configuration, policies: tuple[Policy, ...], how: Reading
+    given: Path | None, baseline: Configuration, policies: tuple[Policy, ...], how: ReadingOptions
 ) -> Configuration:
     """The candidate in the form in which the baseline's server would apply it.
 
@@ -340,5 +340,5 @@ def _of_run(given: Path, policies: tuple[Policy, ...]) -> Configuration:
 
 def _of_text(text: str, source: str) -> Configuration:
     part = tls_part(read_directives(text, source, lambda pattern: {}))
-    how = Reading("--candidate")
+    how = ReadingOptions("--candidate")
     return configuration(part, source, CANDIDATE, Path(), how)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from tlslab.analysis.capacity.capacity_cell import CapacityCell
 from tlslab.analysis.capacity.figures import identifier
-from tlslab.analysis.capacity.points import Point, by_fraction
+from tlslab.analysis.capacity.points import LoadPoint, by_fraction
 from tlslab.analysis.capacity.ratios import flag, over
 from tlslab.analysis.capacity.summary import measured_cells
 from tlslab.analysis.stats.estimate import estimate
@@ -115,7 +115,7 @@ def _overload(named: Named, fraction: float) -> Iterator[Figure]:
         )
 
 
-def _first(cell: CapacityCell, fraction: float) -> Point | None:
+def _first(cell: CapacityCell, fraction: float) -> LoadPoint | None:
     return next((p for p in cell.points if p.fraction == fraction), None)
 
 

@@ -12,7 +12,7 @@ from tlslab.domain.finding import Comparison, Finding
 from tlslab.studies.study import Figures
 from tlslab.studies.suites.diffie_hellman import Load, SizeCell, keep_alive_bound
 from tlslab.studies.suites.orders import correlation_with, order_correlation
-from tlslab.studies.suites.places import Place, short_name
+from tlslab.studies.suites.places import SuitePlace, short_name
 from tlslab.words.validity import reasons_words
 
 # Smaller differences between sizes are irrelevant, and among several comparisons one may arise by
@@ -20,7 +20,7 @@ from tlslab.words.validity import reasons_words
 SMALLEST = 0.01
 
 
-def fastest(place: Place, estimate: str) -> Finding | None:
+def fastest(place: SuitePlace, estimate: str) -> Finding | None:
     """The best suite by an estimate, the spread, and the number of suites tied with the best.
 
     The first by value is `best` only if it is detectably better than each of the others.
@@ -53,7 +53,7 @@ def _left_open(best: Measured, others: Sequence[Measured], estimate: str) -> flo
     return max(known, default=None) if len(known) == len(found) else None
 
 
-def orders_apart(place: Place) -> Finding | None:
+def orders_apart(place: SuitePlace) -> Finding | None:
     """Whether the order by handshakes equals the order on connections kept open."""
     tau = order_correlation(place.usual, place.keep_alive, SERVER_COST)
     if tau is None:
@@ -62,7 +62,7 @@ def orders_apart(place: Place) -> Finding | None:
     return Finding("suites_two_orders", cells=_keys(place.usual), values=values)
 
 
-def beside_the_study(place: Place, study: Figures) -> Finding | None:
+def beside_the_study(place: SuitePlace, study: Figures) -> Finding | None:
     """Our order and range against the published ones."""
     if any(place.setting.get(name, level) != level for name, level in study["applies_to"].items()):
         return None
@@ -96,7 +96,7 @@ def _upright(comparison: Comparison | None) -> Estimate | None:
 
 
 def diffie_hellman(
-    place: Place, found: Mapping[str, Sequence[SizeCell]], load: Load
+    place: SuitePlace, found: Mapping[str, Sequence[SizeCell]], load: Load
 ) -> Iterator[Finding]:
     """The cost of the parameters' size to a handshake, and to a request."""
     for suite, rows in found.items():
@@ -176,7 +176,7 @@ def _without(rows: Sequence[SizeCell], estimate: str) -> dict[int, bool]:
     }
 
 
-def not_supported(place: Place, cells: Sequence[Measured]) -> Finding | None:
+def not_supported(place: SuitePlace, cells: Sequence[Measured]) -> Finding | None:
     """The suites that the server refused, by its reasons."""
     refused = [cell for cell in cells if cell.summary.verdict == "unsupported"]
     reasons: dict[str, list[str]] = {}

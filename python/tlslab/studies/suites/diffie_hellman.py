@@ -17,7 +17,7 @@ from tlslab.analysis.stats.estimate import estimate
 from tlslab.domain.estimate import Estimate
 from tlslab.domain.estimates import OPEN_SERVER_COST, SERVER_COST
 from tlslab.domain.finding import Comparison
-from tlslab.studies.suites.places import Place, dh_bits, short_name, usual_size
+from tlslab.studies.suites.places import SuitePlace, dh_bits, short_name, usual_size
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Load:
     processors: int
 
 
-def sizes(place: Place, load: Load) -> dict[str, list[SizeCell]]:
+def sizes(place: SuitePlace, load: Load) -> dict[str, list[SizeCell]]:
     """The suites that were measured at several sizes, each from the smallest to the largest."""
     by_suite: dict[str, list[Measured]] = {}
     for cell in place.cells:
@@ -86,7 +86,7 @@ def _judged(found: Mapping[str, Sequence[SizeCell]]) -> dict[str, list[SizeCell]
     }
 
 
-def _compared(cells: Sequence[Measured], place: Place, load: Load) -> list[SizeCell]:
+def _compared(cells: Sequence[Measured], place: SuitePlace, load: Load) -> list[SizeCell]:
     ordered = sorted(cells, key=lambda cell: dh_bits(cell) or 0)
     usual = usual_size(cells)
     return [

@@ -7,7 +7,7 @@ from tlslab.domain.estimates import OPEN_MEMORY, OPEN_REQUESTS, SERVER_COST, qua
 from tlslab.domain.figure import Figure, Series
 from tlslab.domain.wording import joined
 from tlslab.studies.suites.diffie_hellman import SizeCell
-from tlslab.studies.suites.places import FAMILIES, Place, family, short_name, usable, value
+from tlslab.studies.suites.places import FAMILIES, SuitePlace, family, short_name, usable, value
 
 # Bars by family: estimate, title, caption, whether DHE suites stand there by one size, title of the
 # axis, factor to its unit.
@@ -57,7 +57,7 @@ _LINES = (
 )
 
 
-def family_figures(place: Place) -> Iterator[Figure]:
+def family_figures(place: SuitePlace) -> Iterator[Figure]:
     """Requests/s, handshake cost and memory of a place, if they were measured."""
     for estimate, title, caption, sized, y_title, scale in _BARS:
         cells = [cell for cell in place.usual if usable(cell, estimate)]
@@ -78,7 +78,7 @@ def family_figures(place: Place) -> Iterator[Figure]:
             )
 
 
-def _left_out(place: Place, estimate: str) -> str:
+def _left_out(place: SuitePlace, estimate: str) -> str:
     """The suites that have a value and no bar, in words to follow the caption."""
     valued = [cell for cell in place.usual if value(cell, estimate) is not None]
     names = [short_name(cell) for cell in valued if not usable(cell, estimate)]
@@ -93,7 +93,7 @@ def _bars(name: str, cells: Sequence[Measured], estimate: str, scale: float) -> 
     return Series.of(name, bars)
 
 
-def size_figures(place: Place, found: Mapping[str, Sequence[SizeCell]]) -> Iterator[Figure]:
+def size_figures(place: SuitePlace, found: Mapping[str, Sequence[SizeCell]]) -> Iterator[Figure]:
     """Handshake cost and requests/s by size; none if only one size was measured."""
     for name, estimate, title, caption, y_title in _LINES:
         series = []

@@ -22,7 +22,7 @@ FAMILIES = ("ECDHE-ECDSA", "ECDHE-RSA", "DHE-RSA", "RSA", "TLS 1.3")
 
 
 @dataclass(frozen=True)
-class Place:
+class SuitePlace:
     """Cells that differ in suite, certificate key and Diffie-Hellman size only."""
 
     setting: Mapping[str, str]
@@ -66,14 +66,14 @@ class Place:
         return OPEN_REQUESTS if able[OPEN_REQUESTS] >= able[OPEN_SERVER_COST] else OPEN_SERVER_COST
 
 
-def places(cells: Sequence[Measured]) -> tuple[Place, ...]:
+def places(cells: Sequence[Measured]) -> tuple[SuitePlace, ...]:
     """All places, in the order of their first cells."""
     found: dict[tuple[tuple[str, str], ...], list[Measured]] = {}
     for cell in cells:
         levels = cell.summary.factors.items()
         setting = tuple((name, level) for name, level in levels if name not in COMPARED)
         found.setdefault(setting, []).append(cell)
-    return tuple(Place(dict(setting), tuple(group)) for setting, group in found.items())
+    return tuple(SuitePlace(dict(setting), tuple(group)) for setting, group in found.items())
 
 
 def dh_bits(cell: Measured) -> int | None:

@@ -19,13 +19,13 @@ from tlslab.domain.finding import Comparison
 from tlslab.domain.wording import joined
 from tlslab.studies.suites.diffie_hellman import SizeCell
 from tlslab.studies.suites.orders import ranks
-from tlslab.studies.suites.places import Place, short_name, value
+from tlslab.studies.suites.places import SuitePlace, short_name, value
 from tlslab.words.validity import reasons_words
 
 _MEGA = 1e6
 
 
-def kept_open_table(place: Place, published: Sequence[str]) -> DataTable:
+def kept_open_table(place: SuitePlace, published: Sequence[str]) -> DataTable:
     """Requests on connections kept open, best suite first."""
     found = ranks(place.usual, place.keep_alive)
     return DataTable(
@@ -53,7 +53,7 @@ def kept_open_table(place: Place, published: Sequence[str]) -> DataTable:
     )
 
 
-def handshake_table(place: Place) -> DataTable:
+def handshake_table(place: SuitePlace) -> DataTable:
     """The cost of a new connection on both sides, the cheapest suite for the server first."""
     found = ranks(place.usual, SERVER_COST)
     return DataTable(
@@ -106,7 +106,7 @@ def _place_in(published: Sequence[str], cell: Measured) -> str:
     return str(published.index(name) + 1) if name in published else "-"
 
 
-def sizes_table(place: Place, found: Mapping[str, Sequence[SizeCell]]) -> DataTable:
+def sizes_table(place: SuitePlace, found: Mapping[str, Sequence[SizeCell]]) -> DataTable:
     """One row for each suite and Diffie-Hellman size."""
     rows = [
         (

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from tlslab.analysis.history.run_history import Found, find, welch
+from tlslab.analysis.history.run_history import SeriesChange, find, welch
 from tlslab.analysis.stats.change_points import segments
 
 pytestmark = pytest.mark.simulation
@@ -41,7 +41,7 @@ def histories(
         yield noise + drift * np.linspace(0, 1, runs)
 
 
-def found(logs: np.ndarray) -> list[Found]:
+def found(logs: np.ndarray) -> list[SeriesChange]:
     return find(list(np.exp(NOISE * logs)), smallest=1e-6)
 
 
@@ -99,7 +99,7 @@ def test_a_slowdown_is_established_after_a_few_newer_runs(
     assert hits >= least * 200
 
 
-def established(each: Found, place: int) -> bool:
+def established(each: SeriesChange, place: int) -> bool:
     points = [point.index for point in each.points]
     if not any(abs(point - place) <= 1 for point in points):
         return False

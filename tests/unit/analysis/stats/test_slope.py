@@ -6,7 +6,7 @@ import scipy
 
 from factories.noise import Tails, ar1
 from tlslab.analysis.stats.slope import slope, slopes
-from tlslab.domain.scale import Reading, Slope
+from tlslab.domain.scale import ScalePoint, Slope
 from tlslab.lab.idle_memory import kernel_bytes
 
 
@@ -151,9 +151,9 @@ def test_two_levels_have_no_interval_and_one_no_slope() -> None:
 
 
 def test_a_side_that_was_not_read_has_no_slope() -> None:
-    readings = tuple(Reading(n, n * 10, None, n * 3) for n in (1, 2, 3))
+    readings = tuple(ScalePoint(n, n * 10, None, n * 3) for n in (1, 2, 3))
     assert [found.what for found in slopes(readings)] == ["client", "kernel"]
-    both = tuple(Reading(n, n * 10, n * 20, n * 3) for n in (1, 2, 3))
+    both = tuple(ScalePoint(n, n * 10, n * 20, n * 3) for n in (1, 2, 3))
     assert [(found.what, round(found.value)) for found in slopes(both)] == [
         ("client", 10),
         ("server", 20),

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from factories.hosts import FakeHost
-from tlslab.lab.generators.clocks import ClockTrack, Reading, read_clock
+from tlslab.lab.generators.clocks import ClockReading, ClockTrack, read_clock
 
 MS = 1_000_000
 
@@ -36,7 +36,7 @@ class Path:
 
 def track(*offsets_ms: float, uncertainty_ns: int = 1000) -> ClockTrack:
     readings = [
-        Reading(second * 10**9, round(offset * MS), uncertainty_ns)
+        ClockReading(second * 10**9, round(offset * MS), uncertainty_ns)
         for second, offset in enumerate(offsets_ms)
     ]
     found = ClockTrack(readings[0])
@@ -67,10 +67,10 @@ def test_the_start_is_what_the_host_s_clock_will_show() -> None:
 
 
 def test_the_offset_on_record_is_that_of_the_reading_that_set_the_start() -> None:
-    found = ClockTrack(Reading(0, 0, 1000))
-    found.add(Reading(10**9, 50_000, 9000))
+    found = ClockTrack(ClockReading(0, 0, 1000))
+    found.add(ClockReading(10**9, 50_000, 9000))
     found.start(2 * 10**9)
-    found.add(Reading(3 * 10**9, 150_000, 2000))
+    found.add(ClockReading(3 * 10**9, 150_000, 2000))
     clock = found.clock()
     assert (clock.offset_s, clock.uncertainty_s) == (50e-6, 9e-6)
     assert round(clock.drift_ppm, 6) == 50.0

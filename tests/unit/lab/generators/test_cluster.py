@@ -13,7 +13,7 @@ pytest.importorskip("ray")
 from tlslab.domain.errors import CannotRunError, EngineError, UsageError
 from tlslab.lab.generators.choose import require_reachable
 from tlslab.lab.generators.cluster import connecting, ray_hosts
-from tlslab.lab.generators.cluster.ray_hosts import Place, RayCalls, Shipment, unique
+from tlslab.lab.generators.cluster.ray_hosts import HostSlot, RayCalls, Shipment, unique
 from tlslab.lab.generators.host import HostLostError
 
 
@@ -107,7 +107,7 @@ def test_how_a_knock_is_received_decides(
 
 
 def test_hosts_of_one_name_have_their_addresses() -> None:
-    places = [Place("n1", "a", "10.0.0.1", 1), Place("n2", "a", "10.0.0.2", 1)]
+    places = [HostSlot("n1", "a", "10.0.0.1", 1), HostSlot("n2", "a", "10.0.0.2", 1)]
     assert unique(["a", "b"], places) == ["a", "b"]
     assert unique(["a", "a"], places) == ["a (10.0.0.1)", "a (10.0.0.2)"]
 

@@ -12,7 +12,7 @@ from tlslab.domain.errors import StoreError, UsageError
 from tlslab.experiment import load, with_levels
 from tlslab.lab.proof.reading import (
     DEFAULT_KEY,
-    Reading,
+    ReadingOptions,
     candidate_of,
     check_keys,
     laid_over,
@@ -22,7 +22,7 @@ from tlslab.lab.proof.reading import (
 )
 from tlslab.servers.certificates import Authority
 
-HOW = Reading("--baseline")
+HOW = ReadingOptions("--baseline")
 
 
 def written(folder: Path, text: str) -> Path:
@@ -31,7 +31,7 @@ def written(folder: Path, text: str) -> Path:
     return file
 
 
-def read(folder: Path, text: str, how: Reading = HOW) -> Configuration:
+def read(folder: Path, text: str, how: ReadingOptions = HOW) -> Configuration:
     return read_configuration(written(folder, text), "baseline", how)
 
 
@@ -60,7 +60,7 @@ def test_a_certificate_that_cannot_be_read_needs_its_key_named(tmp_path: Path) -
     with pytest.raises(UsageError, match=r"/nowhere\.pem cannot be read") as raised:
         read(tmp_path, text)
     assert "--key rsa-2048" in raised.value.remedy
-    named = read(tmp_path, text, Reading("--baseline", keys=("rsa-4096",)))
+    named = read(tmp_path, text, ReadingOptions("--baseline", keys=("rsa-4096",)))
     assert named.certificates == (ServedCertificate("rsa-4096"),)
 
 
@@ -132,14 +132,14 @@ def test_each_command_of_openssl_is_a_setting_of_its_own(tmp_path: Path) -> None
 
 def test_a_whole_server_stands_as_it_is(tmp_path: Path) -> None:
     before = with_default_certificate(read(tmp_path, "ssl_session_cache shared:a:1m;"), HOW)
-    how = Reading("--candidate", keys=("rsa-2048",))
+    how = ReadingOptions("--candidate", keys=("rsa-2048",))
     after = read(tmp_path, "ssl_ciphers B; ssl_certificate x; ssl_certificate_key y;", how)
     assert laid_over(after, before) == after
 
 
 def test_the_default_candidate_is_the_policies(tmp_path: Path) -> None:
     before = with_default_certificate(
-        read(tmp_path, "ssl_protocols TLSv1.2;"), Reading("--baseline", keys=("rsa-4096",))
+        read(tmp_path, "ssl_protocols TLSv1.2;"), ReadingOptions("--baseline", keys=("rsa-4096",))
     )
     after = with_key(candidate_of(None, before, policies_named(()), HOW), before)
     assert "ssl_protocols TLSv1.2 TLSv1.3;" in after.lines
@@ -149,7 +149,7 @@ def test_the_default_candidate_is_the_policies(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("key", ["ecdsa-p256", "ed25519"])
 def test_a_cheap_certificate_stays_alone(tmp_path: Path, key: str) -> None:
-    how = Reading("--baseline", keys=(key,))
+    how = ReadingOptions("--baseline", keys=(key,))
     before = with_default_certificate(read(tmp_path, "ssl_protocols TLSv1.3;"), how)
     assert with_key(before, before) == before
 

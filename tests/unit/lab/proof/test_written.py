@@ -7,13 +7,13 @@ import pytest
 
 from tlslab.domain.configuration import Configuration, ServedCertificate
 from tlslab.domain.errors import UsageError
-from tlslab.lab.proof.reading import Reading, check_configurations, read_configuration
+from tlslab.lab.proof.reading import ReadingOptions, check_configurations, read_configuration
 from tlslab.servers import Nginx
 from tlslab.servers.base import Setting
 from tlslab.servers.certificates import Authority
 from tlslab.servers.dhparam import parameters_pem
 
-BASELINE = Reading("--baseline")
+BASELINE = ReadingOptions("--baseline")
 
 
 def with_own_files(folder: Path) -> Path:

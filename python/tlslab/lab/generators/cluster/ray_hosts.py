@@ -149,7 +149,7 @@ NODE_LABEL = "ray.io/node-id"
 
 
 @dataclass(frozen=True)
-class Place:
+class HostSlot:
     """A node: its identity in the cluster, its name, its address, and its processors for Ray."""
 
     node: str
@@ -163,7 +163,7 @@ class Placed:
     """A group of places that this driver holds; the driver owns all processors of each node."""
 
     group: PlacementGroup
-    places: tuple[Place, ...]
+    places: tuple[HostSlot, ...]
 
     def free(self) -> None:
         """Frees the places."""
@@ -198,7 +198,7 @@ def place(count: int | None) -> Placed:
     return Placed(group, chosen)
 
 
-def _nodes_for(count: int) -> tuple[list[Place], list[Place]]:
+def _nodes_for(count: int) -> tuple[list[HostSlot], list[HostSlot]]:
     """All nodes, and the usable ones; waits a while until there are `count`."""
     deadline = time.monotonic() + PLACE_S
     while True:
@@ -209,15 +209,15 @@ def _nodes_for(count: int) -> tuple[list[Place], list[Place]]:
         time.sleep(LOOK_S)
 
 
-def _nodes() -> list[Place]:
+def _nodes() -> list[HostSlot]:
     """All live nodes, this one last."""
     own = ray.get_runtime_context().get_node_id()
     found = [_place(each) for each in ray.nodes() if each["Alive"]]
     return sorted(found, key=lambda each: (each.node == own, each.name, each.address))
 
 
-def _place(described: dict[str, Any]) -> Place:
-    return Place(
+def _place(described: dict[str, Any]) -> HostSlot:
+    return HostSlot(
         node=described["NodeID"],
         name=described["NodeManagerHostname"],
         address=described["NodeManagerAddress"],
@@ -225,14 +225,14 @@ def _place(described: dict[str, Any]) -> Place:
     )
 
 
-def _usable(there: Sequence[Place]) -> list[Place]:
+def _usable(there: Sequence[HostSlot]) -> list[HostSlot]:
     """Nodes with processors, without the lab's own node unless it is the only one."""
     own = ray.get_runtime_context().get_node_id()
     able = [each for each in there if each.processors > 0]
     return [each for each in able if each.node != own] or able
 
 
-def _words(there: Sequence[Place]) -> str:
+def _words(there: Sequence[HostSlot]) -> str:
     return "; ".join(f"{each.name} ({each.address}): CPU {each.processors}" for each in there)
 
 
@@ -309,7 +309,7 @@ class _Cluster:
             for name, facts, calls in zip(names, found, self._calls, strict=True)
         ]
 
-    def _facts(self, calls: RayCalls, each: Place) -> dict[str, Any]:
+    def _facts(self, calls: RayCalls, each: HostSlot) -> dict[str, Any]:
         """A node's facts, as the node reports them. Raises CannotRunError."""
         try:
             facts: dict[str, Any] = calls("facts", PROGRAM, seconds=START_S)
@@ -342,7 +342,7 @@ class _Cluster:
         disconnect()
 
 
-def unique(names: Sequence[str], places: Sequence[Place]) -> list[str]:
+def unique(names: Sequence[str], places: Sequence[HostSlot]) -> list[str]:
     """Host names, with the address if several hosts have the same name."""
     counts = Counter(names)
     return [
