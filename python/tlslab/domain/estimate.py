@@ -9,7 +9,7 @@ class Estimate:
 
     `low` and `high` are None if no interval can be given; `method` then says why. `anytime`: the
     interval holds although the values determined their number (a confidence sequence). `first`: the
-    spread is that of so many first values, which determined the number of the others.
+    spread is that of the first N values, which determined the number of the others.
     """
 
     value: float
