@@ -141,7 +141,7 @@ fn minimal_client_or_library(
         }
         let Some(Err(error)) = minimal(&backend, script) else { continue };
         settings.client = ClientChoice::Library;
-        return Ok(Some(failed(spec, name, script, error)));
+        return Ok(Some(failed(spec, name, script, error).to_string()));
     }
     Ok(None)
 }
