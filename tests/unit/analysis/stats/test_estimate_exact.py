@@ -213,10 +213,10 @@ def test_a_spreads_quantile_and_tail_by_hand() -> None:
 def test_an_interval_is_widened_by_the_quantiles() -> None:
     """Of 1 % instead of 5 %: Student's 4.604095 of four degrees, the normal 2.575829."""
     found = Estimate(10.0, 8.0, 13.0, 5, "us", "Student t")
-    for method, more in (("Student t", 4.604095 / T4), ("confidence sequence", 2.575829 / NORMAL)):
-        wide = widened(replace(found, method=method), 0.01)
+    for anytime, more in ((False, 4.604095 / T4), (True, 2.575829 / NORMAL)):
+        wide = widened(replace(found, anytime=anytime), 0.01)
         assert ends(wide) == pytest.approx((10 - 2 * more, 10 + 3 * more), rel=1e-6)
-        assert (wide.value, wide.n, wide.unit, wide.method) == (10.0, 5, "us", method)
+        assert (wide.value, wide.n, wide.unit, wide.anytime) == (10.0, 5, "us", anytime)
     for bare in (replace(found, low=None), replace(found, high=None)):
         assert widened(bare, 0.01) == bare
 
@@ -243,9 +243,7 @@ def test_errors_add_up_by_their_squares() -> None:
     assert spread.error == pytest.approx(0.05, rel=1e-6)
     assert spread.degrees == pytest.approx(0.05**4 / (0.03**4 / 4 + 0.04**4 / 2), rel=1e-5)
     half = 0.04 * NORMAL
-    endless = Estimate(
-        0.5, 0.5 * math.exp(-half), 0.5 * math.exp(half), 3, "", "confidence sequence"
-    )
+    endless = Estimate(0.5, 0.5 * math.exp(-half), 0.5 * math.exp(half), 3, "", "", anytime=True)
     spread = spread_of_ratio(first, endless)
     assert spread is not None
     assert spread.error == pytest.approx(0.05, rel=1e-6)

@@ -54,7 +54,7 @@ def test_reasons_of_cells_without_samples_are_said_once_each() -> None:
     assert summary.flames == ()
 
 
-def test_a_cell_without_a_cost_names_its_own_reasons_and_one_without_samples_that() -> None:
+def test_a_cell_without_a_cost_and_one_without_samples_have_no_parts() -> None:
     contents = sampled_run()
     summary = summarise(contents)
     first, second, *others = summary.cells
@@ -65,7 +65,7 @@ def test_a_cell_without_a_cost_names_its_own_reasons_and_one_without_samples_tha
     )
     assert found.why is not None
     assert found.why.without == {
-        first.key: "the cell has no measured cost of the server: none completed",
+        first.key: "the cell has no measured cost of the server",
         second.key: "perf took no sample of the server",
     }
 
@@ -82,7 +82,7 @@ def test_an_invalid_cell_has_no_parts_and_no_sentence() -> None:
     )
     found = analysis.explained(replace(summary, cells=cells), contents)
     assert found.why is not None
-    assert found.why.without == {key: "the cell is invalid: the rate fell in most trials"}
+    assert found.why.without == {key: "the cell is invalid"}
     said = [each for each in found.findings if each.code.startswith("why")]
     assert len(said) > 2
     assert not any(key in each.cells for each in said)
