@@ -3,11 +3,11 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from tlslab.analysis import benchmark, capacity, costs, matrix, proof
+from tlslab.analysis import benchmark, capacity, costs, effects, matrix, proof
 from tlslab.analysis.addresses import several_addresses
 from tlslab.analysis.compare import Measured
 from tlslab.analysis.matrix.summary import measured
-from tlslab.domain.experiment import BENCHMARK, CAPACITY, COSTS, MATRIX, PROOF
+from tlslab.domain.experiment import BENCHMARK, CAPACITY, COSTS, EFFECTS, MATRIX, PROOF
 from tlslab.domain.finding import Summary
 from tlslab.domain.run import RunContents
 
@@ -15,6 +15,7 @@ ANALYSTS: Mapping[str, Callable[[RunContents], Summary]] = {
     BENCHMARK: benchmark.summarise,
     CAPACITY: capacity.summarise,
     COSTS: costs.summarise,
+    EFFECTS: effects.summarise,
     MATRIX: matrix.summarise,
     PROOF: proof.summarise,
 }

@@ -47,6 +47,20 @@ class Options:
         "--set",
         metavar="FACTOR=LEVEL,LEVEL",
     )
+    vary: list[str] | None = option(
+        "Ask what a factor changes, without an experiment: --vary tls=1.2,1.3; repeatable. "
+        "Everything else is what the server chooses, or what --set fixes.",
+        metavar="FACTOR=LEVEL,LEVEL",
+    )
+    measure: str = option(
+        "With --vary: what is measured of each combination: new and resumed connections, "
+        "requests on connections kept open.",
+        default="new,resumed",
+        metavar="new,resumed,request",
+    )
+    mix: str | None = option(
+        "With --vary: the load that weighs them: '60% resumed, 8 requests'.", metavar="MIX"
+    )
     quick: bool = flag("Run the short form of the experiment.", "--quick")
     blocks: int | None = option(
         "Number of blocks: passes over all cells, each in a new random order. With --until or "

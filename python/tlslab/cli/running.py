@@ -20,8 +20,17 @@ from tlslab.domain.command_line import SETTLE_S, is_url
 from tlslab.domain.errors import UsageError
 from tlslab.domain.experiment import Experiment
 from tlslab.domain.finding import Summary
-from tlslab.experiment import file_kind, load, loads, shipped, with_levels
-from tlslab.experiment.short import asked_for, few
+from tlslab.experiment import (
+    file_kind,
+    load,
+    loads,
+    measures_in,
+    mix_in,
+    question,
+    shipped,
+    with_levels,
+)
+from tlslab.experiment.short import asked_for, few, shortened
 from tlslab.experiment.workload import required_status
 from tlslab.lab.experiment_run import MOST_BY_BUDGET, Request, within
 from tlslab.lab.generators.choose import check_generators, check_policy, require_reachable
@@ -34,8 +43,8 @@ from tlslab.servers.jdk import ALL, expand
 DEFAULT_TARGET = "reference"
 
 # Options that determine the plan, which is in the folder.
-_DECIDED = ("target", "settings", "quick", "blocks", "until", "budget", "seconds", "objective",
-            "allow_obsolete", "expect_status", "out")  # fmt: skip
+_DECIDED = ("target", "settings", "vary", "measure", "mix", "quick", "blocks", "until", "budget",
+            "seconds", "objective", "allow_obsolete", "expect_status", "out")  # fmt: skip
 
 # Options on this machine and its servers, which may have changed since.
 _TAKEN_OVER = ("allow", "proof", "authority", "insecure", "jdks", "configure", "configure_timeout",
@@ -54,7 +63,14 @@ def run(
 
     `context` knows which options were given. Raises UsageError, CannotRunError.
     """
-    if given.experiment is not None:
+    if given.experiment is None and given.resume is None and asks(given):
+        request = _request(asked(given), given)
+    elif given.experiment is not None:
+        if given.vary or given.mix:
+            raise UsageError(
+                f"--vary asks a question of its own, {given.experiment} has one",
+                f"leave {given.experiment} out, or give its levels with --set",
+            )
         loaded = load(given.experiment, given.quick)
         refuse_commands(loaded)
         request = _request(changed(loaded, given), given)
@@ -67,7 +83,8 @@ def run(
     else:
         raise UsageError(
             "the experiment is missing",
-            f"give {EXPERIMENTS}, or a file in TOML; or --resume DIR",
+            f"ask what a factor changes: --vary tls=1.2,1.3; or give {EXPERIMENTS}, or a file in "
+            "TOML; or --resume DIR",
         )
     if given.budget is not None and file_kind(request.experiment).why_fixed:
         budget_s = as_seconds(given.budget, "--budget")
@@ -78,6 +95,24 @@ def run(
     if given.dry_run:
         return dry.show(request, as_json)
     return conclude_run(carry_out(request, yes, as_json, watching), as_json, _ending)
+
+
+def asks(given: Options) -> bool:
+    """Whether the options ask a question without an experiment: a factor varies, or servers do."""
+    return bool(given.vary) or len(parse_targets(given.target or [])) > 1
+
+
+def asked(given: Options) -> Experiment:
+    """The experiment of the question. Raises UsageError."""
+    vary = parse_levels(given.vary or [], "--vary")
+    targets = parse_targets(given.target or [])
+    if len(targets) > 1:
+        vary = {"server": targets, **vary}
+    mix = None if given.mix is None else mix_in(given.mix)
+    fixed = parse_levels(given.settings or [])
+    experiment = question(vary, fixed, measures_in(given.measure), mix, given.quick)
+    experiment = shortened(experiment, file_kind(experiment)) if asked_for() else experiment
+    return changed(experiment, replace(given, settings=None))
 
 
 def _spare_versions(given: Options, wanted: Experiment) -> tuple[str, ...]:
@@ -223,7 +258,7 @@ def _refuse_both_kinds(option: str, servers: Sequence[str]) -> None:
         )
 
 
-def parse_levels(settings: list[str]) -> dict[str, tuple[str, ...]]:
+def parse_levels(settings: list[str], option: str = "--set") -> dict[str, tuple[str, ...]]:
     """`--set` options as levels by factor; a factor may be given once. Raises UsageError."""
     levels: dict[str, tuple[str, ...]] = {}
     for setting in settings:
@@ -231,13 +266,13 @@ def parse_levels(settings: list[str]) -> dict[str, tuple[str, ...]]:
         wanted = tuple(value.strip() for value in values.split(",") if value.strip())
         if not equals or not wanted:
             raise UsageError(
-                f"--set {setting}: not of the form FACTOR=LEVEL,LEVEL",
-                "write it like --set group=X25519,P-256",
+                f"{option} {setting}: not of the form FACTOR=LEVEL,LEVEL",
+                f"write it like {option} group=X25519,P-256",
             )
         if factor in levels:
             raise UsageError(
-                f"--set names the factor '{factor}' twice",
-                f"give all levels at once: --set {factor}=LEVEL,LEVEL",
+                f"{option} names the factor '{factor}' twice",
+                f"give all levels at once: {option} {factor}=LEVEL,LEVEL",
             )
         levels[factor] = wanted
     return levels

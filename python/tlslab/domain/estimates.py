@@ -39,6 +39,7 @@ OPERATIONS = "operations_per_s"
 SERVER_COST = "server_cpu_us_per_connection"
 CLIENT_COST = "client_cpu_us_per_connection"
 CONNECTIONS_PER_CPU = "connections_per_cpu_s"
+MIX_COST = "server_cpu_us_per_connection_of_mix"
 OPERATION_COST = "client_cpu_us_per_operation"
 SIGNERS_COST = "signers_cpu_us_per_operation"
 SERVER_MEMORY = "server_memory_bytes"
@@ -238,6 +239,10 @@ _ROWS = (
             OPEN_CLIENT_COST, MICROSECONDS, "cost", f"{_CLIENT_CPU} for a request {_OPEN}", _ALL,
             head="client CPU", place=3, keep_alive=True,
         ),
+    ),
+    Quantity(
+        MIX_COST, MICROSECONDS, "cost", f"{_SERVER_CPU} for a connection of the mix",
+        of_server=True,
     ),
     Quantity(
         OPERATION_COST, MICROSECONDS, "cost",

@@ -66,6 +66,7 @@ CAPACITY = "capacity"
 BENCHMARK = "benchmark"
 COSTS = "costs"
 PROOF = "proof"
+EFFECTS = "effects"
 
 # The kind of an experiment whose file names none.
 DEFAULT_KIND = MATRIX
@@ -86,6 +87,7 @@ EXAMPLES = {
     BENCHMARK: "concurrency",
     COSTS: "calibrate",
     PROOF: "prove",
+    EFFECTS: "--vary",
 }
 
 

@@ -11,6 +11,7 @@ from tlslab.experiment.file_kinds import FileKind
 from tlslab.experiment.files import SCHEMA, dumps, load, loads, shipped, with_levels
 from tlslab.experiment.kinds import FILE_KINDS, file_kind
 from tlslab.experiment.order import Refuse, make_plan, refuse_levels
+from tlslab.experiment.question import measures_in, mix_in, question
 
 __all__ = [
     "FILE_KINDS",
@@ -23,6 +24,9 @@ __all__ = [
     "loads",
     "make_cells",
     "make_plan",
+    "measures_in",
+    "mix_in",
+    "question",
     "refuse_levels",
     "shipped",
     "with_levels",

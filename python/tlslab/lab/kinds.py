@@ -12,7 +12,7 @@ from tlslab.domain import events
 from tlslab.domain.benchmark import ENGINE, settings_of
 from tlslab.domain.capacity import plan_of
 from tlslab.domain.errors import UsageError
-from tlslab.domain.experiment import BENCHMARK, CAPACITY, COSTS, MATRIX, PROOF, Experiment
+from tlslab.domain.experiment import BENCHMARK, CAPACITY, COSTS, EFFECTS, MATRIX, PROOF, Experiment
 from tlslab.experiment import make_plan
 from tlslab.experiment.benchmark import add_faults
 from tlslab.experiment.cells import obsolete_cell
@@ -139,6 +139,7 @@ def benchmark_parts(request: Request) -> Iterator[MissingPart]:
 
 KINDS: Mapping[str, Kind] = {
     MATRIX: Kind(_foresee_blocks, _conduct_blocks, sampled=True),
+    EFFECTS: Kind(_foresee_blocks, _conduct_blocks, sampled=True),
     COSTS: Kind(_foresee_costs, _conduct_costs, sampled=True),
     CAPACITY: Kind(_foresee_capacity, run_capacity),
     PROOF: Kind(_foresee_proof, run_proof, several_generators=False),

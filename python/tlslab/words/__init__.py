@@ -23,6 +23,7 @@ from tlslab.words import (
     capacity,
     compare,
     costs,
+    effects,
     matrix,
     proof,
     reasons,
@@ -37,6 +38,7 @@ _OF_KIND: Mapping[str, Mapping[str, Sentence]] = {
     "capacity": capacity.SENTENCES,
     "comparison": compare.SENTENCES,
     "costs": costs.SENTENCES,
+    "effects": effects.SENTENCES,
     "matrix": matrix.SENTENCES,
     "proof": proof.SENTENCES,
 }

@@ -1,0 +1,107 @@
+"""From a run of the kind `effects` to its summary."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+
+from tlslab.analysis.compare import Measured as Cell
+from tlslab.analysis.effects.answer import answer
+from tlslab.analysis.effects.figures import figures, tables
+from tlslab.analysis.effects.ratios import Measured, Values, effects
+from tlslab.analysis.experiment import summarise_experiment
+from tlslab.analysis.hosts_of_run import hosts_of
+from tlslab.analysis.matrix.summary import measured as measured_cells
+from tlslab.analysis.server_side import server_side_facts
+from tlslab.domain.effects import SHARES, Measure, Mix
+from tlslab.domain.estimates import (
+    CONNECTIONS,
+    MIX_COST,
+    OPEN_REQUESTS,
+    OPEN_SERVER_COST,
+    SERVER_COST,
+)
+from tlslab.domain.experiment import Experiment
+from tlslab.domain.finding import Summary
+from tlslab.domain.run import RunContents
+
+# By what a measure is judged: the server's processor time, else the rate.
+_ESTIMATES: Mapping[Measure, tuple[str, str]] = {
+    "new": (SERVER_COST, CONNECTIONS),
+    "resumed": (SERVER_COST, CONNECTIONS),
+    "request": (OPEN_SERVER_COST, OPEN_REQUESTS),
+}
+
+
+def summarise(contents: RunContents) -> Summary:
+    """The summary of the run. Pure."""
+    cells = measured_cells(contents)
+    varied = varied_factors(contents.experiment)
+    measured = list(_measured(contents.experiment, cells))
+    found = effects(varied, measured)
+    return Summary(
+        experiment=summarise_experiment(contents, asdict(contents.experiment.workload)),
+        environment=contents.environment,
+        cells=tuple(cell.summary for cell in cells),
+        excluded=contents.plan.excluded,
+        comparisons=(),
+        findings=(),
+        figures=figures(varied, measured, found),
+        tables=tables(contents, varied, measured, found, cells),
+        server_side=server_side_facts(contents.trials),
+        hosts=hosts_of(contents.trials),
+        answer=answer(contents, varied, measured, found),
+    )
+
+
+def varied_factors(experiment: Experiment) -> dict[str, tuple[str, ...]]:
+    """The factors of the question with their levels."""
+    return {name: experiment.levels(name) for name in experiment.baseline}
+
+
+def _measured(experiment: Experiment, cells: Sequence[Cell]) -> Iterator[Measured]:
+    found = {}
+    for measure, (cost, rate) in _ESTIMATES.items():
+        share = SHARES.get(measure, SHARES["new"])
+        of_it = [cell for cell in cells if cell.summary.factors.get("resumed") == share]
+        for estimate in (cost, rate):
+            values = _values(experiment, of_it, estimate)
+            if values:
+                found[measure] = Measured(measure, estimate, values)
+                break
+    yield from found.values()
+    if experiment.settings is not None and (mixed := _mixed(experiment.settings, found)):
+        yield mixed
+
+
+def _values(experiment: Experiment, cells: Sequence[Cell], estimate: str) -> Values:
+    """The values of the cells that may be compared by an estimate."""
+    return {
+        frozenset((name, cell.summary.factors[name]) for name in experiment.baseline): {
+            block: value for block, value in cell.values[estimate].items() if value > 0
+        }
+        for cell in cells
+        if cell.may_rank(estimate)
+    }
+
+
+def _mixed(mix: Mix, measured: Mapping[Measure, Measured]) -> Measured | None:
+    """The server's processor time for a connection of the mix with all its requests.
+
+    None if a part of the mix is not known by its cost. The first request of a connection is in the
+    cost of the connection.
+    """
+    parts: dict[Measure, float] = {
+        "new": 1 - mix.resumed, "resumed": mix.resumed, "request": mix.requests - 1.0
+    }  # fmt: skip
+    needed = {name: weight for name, weight in parts.items() if weight}
+    if any(name not in measured or measured[name].estimate not in (SERVER_COST, OPEN_SERVER_COST)
+           for name in needed):  # fmt: skip
+        return None
+    values = {}
+    for levels in set.intersection(*(set(measured[name].values) for name in needed)):
+        of = {name: measured[name].values[levels] for name in needed}
+        blocks = set.intersection(*(set(each) for each in of.values()))
+        values[levels] = {
+            block: sum(weight * of[name][block] for name, weight in needed.items())
+            for block in sorted(blocks)
+        }
+    return Measured("mix", MIX_COST, values)

@@ -1,0 +1,94 @@
+"""The sentences of runs of the kind `effects`."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from tlslab.domain.effects import NAMES
+from tlslab.domain.estimates import quantity
+from tlslab.domain.factors import FACTORS
+from tlslab.domain.finding import Summary, Values
+from tlslab.domain.wording import (
+    capital,
+    counted,
+    difference,
+    joined,
+    level_label,
+    ratio_figure,
+    short_label,
+)
+from tlslab.words.numbers import with_interval
+from tlslab.words.sentence import Sentences
+
+Cells = tuple[str, ...]
+
+
+def _effects(values: Values, cells: Cells, summary: Summary) -> str:
+    """`New connection: ECDSA P-256 takes 0.49 times (...) the server's time of RSA-2048; ...`."""
+    cost = quantity(values["estimate"]).dimension == "cost"
+    verb, of = ("takes", "the server's time of") if cost else ("carries", "the rate of")
+    parts, plain = [], True
+    for each in values["effects"]:
+        parts.append(_effect(each, verb if plain else "", of if plain else ""))
+        plain = plain and not each["established"]
+    return f"{capital(NAMES[values['measure']])}: {'; '.join(parts)}."
+
+
+def _effect(each: Mapping[str, Any], verb: str, of: str) -> str:
+    level, against = (level_label(each["factor"], each[name]) for name in ("level", "against"))
+    if not each["established"]:
+        left = each["may_differ"]
+        open_ = "" if left is None else f" (by {difference(left)} at most)"
+        return f"{level} and {against} do not differ detectably{open_}"
+    text = " ".join(filter(None, (level, verb, with_interval(each["ratio"], unit="times"))))
+    text += f" {of} {against}" if of else f" that of {against}"
+    if each["at"]:
+        return f"{text}, {joined([_at(at) for at in each['at']])}"
+    if each["alike"]:
+        names = joined([_noun(name) for name in each["alike"]])
+        return f"{text}, alike for every {names}"
+    return text
+
+
+def _at(at: Mapping[str, Any]) -> str:
+    (name,) = (name for name in at if name != "ratio")
+    return f"{ratio_figure(at['ratio'].value)} times with {level_label(name, at[name])}"
+
+
+def _noun(factor: str) -> str:
+    row = FACTORS[factor]
+    return row.noun or row.heading or factor
+
+
+def _best_combination(values: Values, cells: Cells, summary: Summary) -> str:
+    row = quantity(values["estimate"])
+    what = "Most new connections/s" if row.more_is_better else "Least of the server's time"
+    unit = "/s" if row.more_is_better else "µs"
+    name = short_label(values["levels"])
+    return (
+        f"{what} for a {NAMES[values['measure']]}: {name}, "
+        f"{with_interval(values['value'], unit=unit)}."
+    )
+
+
+def _certainty(values: Values, cells: Cells, summary: Summary) -> str:
+    return (
+        f"{counted(values['n'], 'block')}, paired; intervals of 95 %, each by itself; "
+        f"{counted(values['family'], 'effect')} and interactions judged together"
+    )
+
+
+def _open(values: Values, cells: Cells, summary: Summary) -> str:
+    return f"{counted(values['open'], 'effect')} may still be a difference of 10 % or more."
+
+
+def _nothing(values: Values, cells: Cells, summary: Summary) -> str:
+    return "No two combinations have a valid result."
+
+
+SENTENCES: Sentences = {
+    "best_combination": _best_combination,
+    "effects": _effects,
+    "effects_certainty": _certainty,
+    "effects_open": _open,
+    "nothing_compared": _nothing,
+}
