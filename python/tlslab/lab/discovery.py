@@ -12,7 +12,7 @@ from tlslab.domain.experiment import Experiment, Factor, Pin
 from tlslab.domain.names import ECDSA_SCHEMES, RSA_SCHEMES
 from tlslab.domain.profile import Profile
 from tlslab.domain.run import TargetInfo
-from tlslab.domain.workload import Workload
+from tlslab.domain.workload import Workload, resumption_in
 from tlslab.lab.generators import GeneratorPool
 from tlslab.lab.served_key import key_level
 from tlslab.lab.specs import Aim, preflight_spec
@@ -68,6 +68,10 @@ def discover(
         if not all(set(each.versions) == set(spare_versions) for each in spare):
             seen = spare
             experiment = _with_first(experiment, "tls", spare_versions)
+    if not versions:
+        # Left to the servers, as is how they resume.
+        way = resumption_in(seen[0].tls, experiment.workload.resume)
+        experiment = replace(experiment, workload=replace(experiment.workload, resume=way))
     # A run that is resumed has them already.
     pins = (pin for pin in _pins(seen) if pin not in experiment.pins)
     experiment = replace(experiment, pins=(*experiment.pins, *pins))
@@ -97,10 +101,11 @@ def discover(
 class _Seen:
     """A server: its description, the keys of its certificates, the versions that it lacks.
 
-    `needs`: the part of the offer without which it takes none.
+    `needs`: the part of the offer without which it takes none. `tls`: the version that it chooses.
     """
 
     info: TargetInfo
+    tls: str
     keys: tuple[str, ...]
     versions: Mapping[str, str]
     needs: Profile
@@ -117,7 +122,7 @@ def _look(
     except EngineError as error:
         raise with_status_remedy(error) from None
     keys = tuple(dict.fromkeys(found)) or (key_level(first),)
-    return _Seen(_info(aim, first), keys, missing, needs)
+    return _Seen(_info(aim, first), first.facts.tls, keys, missing, needs)
 
 
 def _first(engine: GeneratorPool, aim: Aim, workload: Workload) -> tuple[Preflight, Profile]:

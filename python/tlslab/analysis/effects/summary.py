@@ -53,8 +53,11 @@ def summarise(contents: RunContents) -> Summary:
 
 
 def varied_factors(experiment: Experiment) -> dict[str, tuple[str, ...]]:
-    """The factors of the question with their levels."""
-    return {name: experiment.levels(name) for name in experiment.baseline}
+    """The factors of the question with their levels, the baseline's first."""
+    return {
+        name: (first, *(level for level in experiment.levels(name) if level != first))
+        for name, first in experiment.baseline.items()
+    }
 
 
 def _measured(experiment: Experiment, cells: Sequence[Cell]) -> Iterator[Measured]:
