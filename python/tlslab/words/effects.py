@@ -18,6 +18,7 @@ from tlslab.domain.wording import (
 )
 from tlslab.words.numbers import with_interval
 from tlslab.words.sentence import Sentences
+from tlslab.words.validity import message
 
 Cells = tuple[str, ...]
 
@@ -70,6 +71,12 @@ def _best_combination(values: Values, cells: Cells, summary: Summary) -> str:
     )
 
 
+def _measure_missing(values: Values, cells: Cells, summary: Summary) -> str:
+    note = values["why"]
+    why = "" if note is None else note.message or message(note) or note.code
+    return f"{capital(NAMES[values['measure']])}: no result{f' ({why})' if why else ''}."
+
+
 def _certainty(values: Values, cells: Cells, summary: Summary) -> str:
     return (
         f"{counted(values['n'], 'block')}, paired; intervals of 95 %, each by itself; "
@@ -90,5 +97,6 @@ SENTENCES: Sentences = {
     "effects": _effects,
     "effects_certainty": _certainty,
     "effects_open": _open,
+    "measure_missing": _measure_missing,
     "nothing_compared": _nothing,
 }

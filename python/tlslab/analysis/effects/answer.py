@@ -6,17 +6,25 @@ from typing import Any
 from tlslab.analysis.effects.ratios import Change, Effect, Measured, at_levels
 from tlslab.analysis.enough import FEWEST, again, minutes, too_few
 from tlslab.analysis.stats.estimate import estimate
+from tlslab.domain.effects import Measure
 from tlslab.domain.estimates import quantity
-from tlslab.domain.finding import Answer, Lacking, Statement
+from tlslab.domain.finding import Answer, Lacking, Note, Statement
 from tlslab.domain.run import RunContents
 
 Varied = Mapping[str, Sequence[str]]
 
 
 def answer(
-    contents: RunContents, varied: Varied, measured: Sequence[Measured], found: Sequence[Effect]
+    contents: RunContents,
+    varied: Varied,
+    measured: Sequence[Measured],
+    found: Sequence[Effect],
+    missing: Mapping[Measure, Note | None],
 ) -> Answer:
-    """One statement for each measure, then the cheapest combination."""
+    """One statement for each measure, then the cheapest combination.
+
+    `missing`: the measures without any value, with a reason.
+    """
     question = contents.experiment.title
     n = min((len(each.logs) for each in found), default=0)
     if not found:
@@ -34,6 +42,10 @@ def answer(
             },
         )
         for each in measured
+    ]
+    statements += [
+        Statement("measure_missing", {"measure": measure, "why": why})
+        for measure, why in missing.items()
     ]
     if (best := _cheapest(measured)) is not None:
         statements.append(best)

@@ -20,7 +20,7 @@ from tlslab.domain.estimates import (
     SERVER_COST,
 )
 from tlslab.domain.experiment import Experiment
-from tlslab.domain.finding import Summary
+from tlslab.domain.finding import Note, Summary
 from tlslab.domain.run import RunContents
 
 # By what a measure is judged: the server's processor time, else the rate.
@@ -48,7 +48,7 @@ def summarise(contents: RunContents) -> Summary:
         tables=tables(contents, varied, measured, found, cells),
         server_side=server_side_facts(contents.trials),
         hosts=hosts_of(contents.trials),
-        answer=answer(contents, varied, measured, found),
+        answer=answer(contents, varied, measured, found, _missing(contents, cells, measured)),
     )
 
 
@@ -73,6 +73,34 @@ def _measured(experiment: Experiment, cells: Sequence[Cell]) -> Iterator[Measure
     yield from found.values()
     if experiment.settings is not None and (mixed := _mixed(experiment.settings, found)):
         yield mixed
+
+
+def _missing(
+    contents: RunContents, cells: Sequence[Cell], measured: Sequence[Measured]
+) -> dict[Measure, Note | None]:
+    """What was to be measured and has no value in any cell, with the reason of the first cell."""
+    experiment = contents.experiment
+    wanted: dict[Measure, str] = {
+        measure: share for measure, share in SHARES.items() if share in experiment.levels("resumed")
+    }
+    if experiment.workload.keep_alive is not None:
+        wanted["request"] = SHARES["new"]
+    if experiment.settings is not None:
+        wanted["mix"] = ""
+    found = {each.measure for each in measured}
+    return {
+        measure: next(
+            (
+                note
+                for cell in cells
+                if cell.summary.factors.get("resumed") == share
+                for note in cell.summary.reasons
+            ),
+            None,
+        )
+        for measure, share in wanted.items()
+        if measure not in found
+    }
 
 
 def _values(experiment: Experiment, cells: Sequence[Cell], estimate: str) -> Values:

@@ -1,0 +1,60 @@
+"""`tlslab run --vary`: what varies is the question, on a server of the lab and on a running one."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from live.harness import Own, Tlslab
+
+COST = "server_cpu_us_per_connection"
+
+
+def stated(summary: dict[str, Any], code: str) -> list[dict[str, Any]]:
+    return [each["values"] for each in summary["answer"]["statements"] if each["code"] == code]
+
+
+def test_version_and_key_are_asked_at_once(tlslab: Tlslab, tmp_path: Path) -> None:
+    asked = ["--vary", "tls=1.2,1.3", "--vary", "key=rsa-4096,ecdsa-p256", "--target", "nginx"]
+    ended = tlslab.run("run", *asked, "--quick", "--set", "group=X25519", "--out", "r")
+    assert ended.code in (0, 1), ended.err
+    summary = json.loads((tmp_path / "r" / "summary.json").read_text())
+    assert len(summary["cells"]) == 8
+    new, resumed = stated(summary, "effects")
+    assert (new["measure"], resumed["measure"], new["estimate"]) == ("new", "resumed", COST)
+    effects = {each["level"]: each for each in new["effects"]}
+    assert set(effects) == {"1.3", "ecdsa-p256"}
+    # A signature with RSA-4096 takes some 50 times as long as one with ECDSA P-256.
+    assert effects["ecdsa-p256"]["established"]
+    assert effects["ecdsa-p256"]["ratio"]["high"] < 0.5
+    (best,) = stated(summary, "best_combination")
+    assert best["levels"]["key"] == "ecdsa-p256"
+    assert {table["id"] for table in summary["tables"]} >= {"effects-table", "combinations-table"}
+    for cell in summary["cells"]:
+        facts = cell["negotiated"]
+        assert facts["tls"] == cell["factors"]["tls"]
+        assert facts["kind"] == ("resumed" if cell["factors"]["resumed"] == "100%" else "full")
+
+
+def test_a_running_server_decides_what_does_not_vary(
+    tlslab: Tlslab, own_nginx: Own, tmp_path: Path
+) -> None:
+    """It has an RSA key alone, and resumes no session."""
+    line = ["--vary", "group=X25519,P-384", "--target", own_nginx.url, "--ca", str(own_nginx.ca)]
+    ended = tlslab.run("run", *line, "--quick", "--out", "r")
+    assert ended.code in (0, 1), ended.err
+    summary = json.loads((tmp_path / "r" / "summary.json").read_text())
+    (new,) = stated(summary, "effects")
+    assert new["effects"][0]["level"] == "P-384"
+    assert new["effects"][0]["ratio"]["value"] > 1
+    (missing,) = stated(summary, "measure_missing")
+    assert missing["measure"] == "resumed"
+
+
+def test_which_server_is_a_question(tlslab: Tlslab, tmp_path: Path) -> None:
+    line = ["--target", "nginx,apache", "--measure", "new", "--blocks", "5", "--quick"]
+    ended = tlslab.run("run", *line, "--out", "r")
+    assert ended.code in (0, 1), ended.err
+    summary = json.loads((tmp_path / "r" / "summary.json").read_text())
+    assert {cell["factors"]["server"] for cell in summary["cells"]} == {"nginx", "apache"}
+    (new,) = stated(summary, "effects")
+    assert [each["level"] for each in new["effects"]] == ["apache"]
