@@ -38,8 +38,9 @@ def _effect(each: Mapping[str, Any], verb: str, of: str) -> str:
     level, against = (level_label(each["factor"], each[name]) for name in ("level", "against"))
     if not each["established"]:
         left = each["may_differ"]
-        open_ = "" if left is None else f" (by {difference(left)} at most)"
-        return f"{level} and {against} do not differ detectably{open_}"
+        if left is None:
+            return f"{level} and {against}: not told apart"
+        return f"{level} and {against} differ by {difference(left)} at most"
     text = " ".join(filter(None, (level, verb, with_interval(each["ratio"], unit="times"))))
     text += f" {of} {against}" if of else f" that of {against}"
     if each["at"]:

@@ -41,13 +41,13 @@ def answer(
                 "effects": _effects_of(varied, each, found),
             },
         )
-        for each in measured
+        for each in sorted(measured, key=lambda each: each.measure != "mix")
     ]
     statements += [
         Statement("measure_missing", {"measure": measure, "why": why})
         for measure, why in missing.items()
     ]
-    if (best := _cheapest(measured)) is not None:
+    if (best := _cheapest(varied, measured)) is not None:
         statements.append(best)
     return Answer(
         question,
@@ -112,7 +112,7 @@ def _other(interaction: Effect, change: Change) -> str:
     return next(each.factor for each in interaction.changes if each != change)
 
 
-def _cheapest(measured: Sequence[Measured]) -> Statement | None:
+def _cheapest(varied: Varied, measured: Sequence[Measured]) -> Statement | None:
     """The combination with the best value of the mix, or else of new connections."""
     chosen = next((m for name in ("mix", "new") for m in measured if m.measure == name), None)
     if chosen is None:
@@ -126,7 +126,7 @@ def _cheapest(measured: Sequence[Measured]) -> Statement | None:
     pick = max if row.more_is_better else min
     best = pick(found, key=lambda levels: found[levels].value)
     values = {
-        "levels": dict(best),
+        "levels": {name: dict(best)[name] for name in varied},
         "measure": chosen.measure,
         "estimate": chosen.estimate,
         "value": found[best],

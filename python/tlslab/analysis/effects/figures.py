@@ -65,7 +65,7 @@ def _cells(varied: Varied, measured: Sequence[Measured]) -> Iterator[Figure]:
             series=tuple(
                 Series.of(
                     NAMES[each.measure],
-                    ((short_label(dict(key)), _value(each, key)) for key in combinations),
+                    ((_label(varied, key), _value(each, key)) for key in combinations),
                 )
                 for each in of_it
             ),
@@ -147,7 +147,7 @@ def _combination_rows(
         cell = new.get(key)
         facts = None if cell is None else cell.summary.negotiated
         taken = [] if facts is None else [facts.suite, facts.group or ""]
-        row: list[TableCell] = [short_label(dict(key)), ", ".join(filter(None, taken)) or None]
+        row: list[TableCell] = [_label(varied, key), ", ".join(filter(None, taken)) or None]
         for each in measured:
             row += [_value(each, key), _ratio(each, key, combinations[0])]
         yield tuple(row)
@@ -157,6 +157,11 @@ def _ordered(varied: Varied, measured: Sequence[Measured]) -> list[frozenset[tup
     """The combinations with a value, in the order of their levels."""
     known = dict.fromkeys(key for each in measured for key in each.values)
     return sorted(known, key=lambda key: [varied[n].index(dict(key)[n]) for n in varied])
+
+
+def _label(varied: Varied, key: frozenset[tuple[str, str]]) -> str:
+    """The levels of a combination in the order of the factors."""
+    return short_label({name: dict(key)[name] for name in varied})
 
 
 def _value(measured: Measured, key: frozenset[tuple[str, str]]) -> Estimate | None:
@@ -179,8 +184,8 @@ def _ratio(
 
 
 def _name(found: Effect, with_measure: bool = True) -> str:
-    """`TLS 1.3 against TLS 1.2: new connection`."""
+    """`TLS 1.3 / TLS 1.2, new`."""
     (change,) = found.changes
     level, against = (level_label(change.factor, e) for e in (change.level, change.against))
-    of = f": {NAMES[found.measure]}" if with_measure else ""
-    return f"{level} against {against}{of}"
+    of = f", {found.measure}" if with_measure else ""
+    return f"{level} / {against}{of}"
