@@ -66,6 +66,9 @@ pub struct RunRecord {
     /// of earlier versions.
     #[serde(default)]
     pub confirmed_by: ConfirmedBy,
+    /// Completed connections by their round trips; empty in records of earlier versions.
+    #[serde(default)]
+    pub round_trips: RoundTrips,
     /// Requests with a complete response and an expected status (2xx by default).
     pub requests: u64,
     /// The length of the measurement in seconds, mean over the workers.
@@ -180,6 +183,39 @@ impl std::ops::AddAssign for ConfirmedBy {
         self.server_finished += other.server_finished;
         self.close_notify += other.close_notify;
         self.ticket += other.ticket;
+    }
+}
+
+/// Completed connections by kind of handshake and number of round trips.
+///
+/// A round trip is a wait for the peer: the client has sent what it has to send, and cannot go on
+/// before the answer. Counted are the TCP connect, the flights of the handshake, and the first
+/// request until the first byte of its response; without a request, until the handshake is
+/// confirmed. A request that is early data as a whole, and accepted, waits for no round trip of its
+/// own. A message that arrives in pieces is one wait.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RoundTrips {
+    /// Connections with a full handshake, by number of round trips: `{"3": 100}`.
+    pub full: BTreeMap<String, u64>,
+    /// Connections that resumed an earlier session.
+    pub resumed: BTreeMap<String, u64>,
+}
+
+impl RoundTrips {
+    /// The number of connections.
+    pub fn connections(&self) -> u64 {
+        self.full.values().chain(self.resumed.values()).sum()
+    }
+}
+
+impl std::ops::AddAssign<&RoundTrips> for RoundTrips {
+    fn add_assign(&mut self, other: &Self) {
+        let kinds = [(&mut self.full, &other.full), (&mut self.resumed, &other.resumed)];
+        for (mine, theirs) in kinds {
+            for (number, count) in theirs {
+                *mine.entry(number.clone()).or_default() += count;
+            }
+        }
     }
 }
 

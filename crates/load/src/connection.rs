@@ -66,6 +66,9 @@ pub struct Connection<S> {
     pub link: Link<S>,
     /// Bytes sent and received up to the end of the handshake.
     handshake_bytes: (u64, u64),
+    /// Round trips to the first byte of the first response or, without a request, to what confirms
+    /// the handshake: those that the connection has needed or certainly will need.
+    round_trips: u8,
     /// Whether the connection has sent its close_notify and waits for the server's answer.
     waits_for_answer: bool,
     /// Whether the server has resumed a session of TLS 1.2, and so has accepted the client.
@@ -112,6 +115,8 @@ impl<S: Session> Connection<S> {
         Self {
             link: Link::new(socket, session, wanted, at, deadline),
             handshake_bytes: (0, 0),
+            // The TCP connect.
+            round_trips: 1,
             waits_for_answer: false,
             is_resumed_by_server: false,
             confirmed_by: None,
@@ -309,6 +314,7 @@ impl<S: Session> Connection<S> {
         self.link.at.secured = context.clock.now();
         let sent = self.link.socket.sent + self.link.session.unsent() as u64;
         self.handshake_bytes = (sent, self.link.socket.received);
+        self.round_trips = self.round_trips.saturating_add(self.link.socket.answers);
         let facts = self.link.session.facts();
         self.link.facts = Some(facts);
         if context.script.handshake_only {
@@ -325,6 +331,10 @@ impl<S: Session> Connection<S> {
             return Ok(Next::Stop(Turn::Ended(Outcome::Unexpected(mismatch))));
         }
         self.sequential.settle_early_data(facts.early_data, &mut self.link, context.script);
+        // A request that the server has taken as early data can be answered without another flight of
+        // the client. A server that waits for the client's Finished all the same is not seen.
+        let must_ask = !context.script.handshake_only && !self.sequential.is_sent();
+        self.round_trips = self.round_trips.saturating_add(u8::from(must_ask));
         self.link.enter(Step::FirstByte, self.link.at.secured, context);
         if context.script.http2.is_some() && !context.script.handshake_only {
             self.multiplexed = Some(Box::new(Multiplexed::new(context.script)?));
@@ -361,6 +371,7 @@ impl<S: Session> Connection<S> {
         let needs_answer = self.confirmed_by.is_none() && self.link.unexpected.is_none();
         if needs_answer && !self.waits_for_answer {
             self.waits_for_answer = true;
+            self.round_trips = self.round_trips.saturating_add(1);
             self.link.session.send_close_notify(&mut self.link.socket)?;
         }
         let is_sent = self.link.session.flush(&mut self.link.socket)? != Progress::WantWrite;
@@ -468,6 +479,7 @@ impl<S: Session> Connection<S> {
                     recorder.closed_idle += u64::from(self.link.closed_idle);
                     let by = self.confirmed_by.unwrap_or(Confirmation::Response);
                     recorder.confirmed_by.count(by);
+                    recorder.round_trips.note(facts.kind, self.round_trips);
                 }
                 (Outcome::Unexpected(_), facts) => recorder.troubled(outcome, facts),
                 _ => recorder.troubled(outcome, None),

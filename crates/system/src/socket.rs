@@ -9,6 +9,10 @@ use socket2::{Domain, Protocol, SockAddr, Type};
 
 use tlslab_wire::outcome::{Failure, Step};
 
+/// The length of a ChangeCipherSpec record. In TLS 1.3 a client sends one while the server's flight
+/// is arriving (RFC 8446, appendix D.4); it asks for no answer. Every flight is longer.
+const CHANGE_CIPHER_SPEC: usize = 6;
+
 /// A connection's TCP socket, in non-blocking mode.
 ///
 /// Dropping the socket resets the connection (SO_LINGER 0), unless [`Socket::end_with_fin`] was
@@ -22,6 +26,11 @@ pub struct Socket {
     pub sent: u64,
     /// Payload bytes received so far.
     pub received: u64,
+    /// Flights of the peer so far that followed a flight of this side: the round trips since the
+    /// connection was established. A flight that arrives in pieces counts once.
+    pub answers: u8,
+    /// Whether a flight was sent since the last bytes arrived.
+    has_asked: bool,
     /// Whether nothing is left to receive until the poller reports the socket again.
     drained: bool,
     /// Whether the poller has reported the end of the stream after the bytes left to receive.
@@ -87,6 +96,8 @@ impl Socket {
                 socket,
                 sent: 0,
                 received: 0,
+                answers: 0,
+                has_asked: false,
                 drained: true,
                 ended: false,
                 wakes_at,
@@ -146,6 +157,10 @@ impl Socket {
                 // stream does not, if it had already arrived.
                 self.drained = length < buffer.len() && !self.ended;
                 self.received += length as u64;
+                if self.has_asked && length > 0 {
+                    self.has_asked = false;
+                    self.answers = self.answers.saturating_add(1);
+                }
                 Ok(Some(length))
             }
             Err(e) if e.kind() == ErrorKind::WouldBlock => {
@@ -179,6 +194,7 @@ impl Socket {
         match self.socket.write(bytes) {
             Ok(length) => {
                 self.sent += length as u64;
+                self.has_asked |= length > CHANGE_CIPHER_SPEC;
                 Ok(Some(length))
             }
             Err(e) if e.kind() == ErrorKind::WouldBlock => Ok(None),
@@ -292,6 +308,32 @@ mod tests {
         assert_eq!(socket.receive(&mut [0; 64]).unwrap(), Some(5));
         assert_eq!(socket.receive(&mut [0; 64]).unwrap(), Some(0));
         assert_eq!((socket.sent, socket.received), (3, 5));
+    }
+
+    #[test]
+    fn a_flight_in_pieces_is_one_answer_and_a_change_cipher_spec_asks_for_none() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut socket = Socket::connect(listener.local_addr().unwrap()).unwrap();
+        let (mut peer, _) = listener.accept().unwrap();
+        let mut receive = |socket: &mut Socket, bytes: &[u8]| {
+            peer.write_all(bytes).unwrap();
+            loop {
+                socket.became_readable(false);
+                if socket.receive(&mut [0; 64]).unwrap().is_some() {
+                    return socket.answers;
+                }
+            }
+        };
+        assert_eq!(receive(&mut socket, b"unasked"), 0);
+        for flight in [b"first part".as_slice(), b"second part"] {
+            assert_eq!(socket.send(flight).unwrap(), Some(flight.len()));
+        }
+        assert_eq!(receive(&mut socket, b"ServerHello"), 1);
+        assert_eq!(socket.send(&[20, 3, 3, 0, 1, 1]).unwrap(), Some(CHANGE_CIPHER_SPEC));
+        assert_eq!(receive(&mut socket, b"the rest"), 1);
+        assert_eq!(socket.send(b"Finished").unwrap(), Some(8));
+        assert_eq!(receive(&mut socket, b"ticket"), 2);
+        assert_eq!(receive(&mut socket, b"response"), 2);
     }
 
     #[test]

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tlslab.analysis.limit import client_limit_us, server_limit_us
+from tlslab.analysis.round_trips import mean_round_trips
 from tlslab.contract.primitives import Primitives
 from tlslab.contract.record import RunRecord
 from tlslab.domain.deployment import Deployment
@@ -26,6 +27,8 @@ from tlslab.domain.estimates import (
     OPEN_SERVER_BUSY,
     OPEN_SERVER_COST,
     REQUESTS,
+    ROUND_TRIPS,
+    ROUND_TRIPS_RESUMED,
     SERVER_BUSY,
     SERVER_COST,
     SERVER_LIMIT,
@@ -265,6 +268,8 @@ _LOADING: Mapping[str, _Read] = {
     WIRE_BYTES: _wire_bytes,
     CLIENT_BUSY: lambda run, _: client_busy(run),
     OCSP_BYTES: _stapled,
+    ROUND_TRIPS: lambda run, _: mean_round_trips(run.record, "full"),
+    ROUND_TRIPS_RESUMED: lambda run, _: mean_round_trips(run.record, "resumed"),
     SERVER_COST: lambda run, _: _server_cost(run, run.record.outcomes.completed),
     SERVER_MEMORY: _memory,
     SERVER_BUSY: server_busy,

@@ -324,6 +324,14 @@ class Kinds:
 
 
 @dataclass(frozen=True)
+class RoundTrips:
+    """Completed connections by kind of handshake and number of round trips."""
+
+    full: Mapping[str, int] = field(default_factory=dict)
+    resumed: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class CountedName:
     """A server name with the outcomes of the connections that asked for it."""
 
@@ -396,6 +404,7 @@ class RunRecord:
     minimal_client: int = 0
     notes: tuple[str, ...] = ()  # Unusual but legitimate observations about the run.
     open_loop: OpenLoop | None = None  # In an open loop: the accounting of the arrivals.
+    round_trips: RoundTrips = field(default_factory=RoundTrips)
     server_names: tuple[CountedName, ...] = ()
     slow_connects: SlowConnects = field(default_factory=SlowConnects)
     started: StartTime | None = None  # The start of the measurement.

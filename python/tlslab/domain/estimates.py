@@ -45,6 +45,8 @@ SIGNERS_COST = "signers_cpu_us_per_operation"
 SERVER_MEMORY = "server_memory_bytes"
 WIRE_BYTES = "wire_bytes_per_handshake"
 OCSP_BYTES = "ocsp_response_bytes"
+ROUND_TRIPS = "round_trips"
+ROUND_TRIPS_RESUMED = "round_trips_resumed"
 SERVER_BUSY = "server_busy"
 CLIENT_BUSY = "client_busy"
 CLIENT_LIMIT = "limit_ratio"
@@ -267,6 +269,12 @@ _ROWS = (
     Quantity(
         OCSP_BYTES, BYTES, "amount", "bytes of a stapled OCSP response", _RUNS,
         head="OCSP response", place=6,
+    ),
+    Quantity(
+        ROUND_TRIPS, "1", "amount", "round trips to the first byte of a connection, full handshake"
+    ),
+    Quantity(
+        ROUND_TRIPS_RESUMED, "1", "amount", "round trips to the first byte of a resumed connection"
     ),
     Quantity(SERVER_BUSY, SHARE, "share", _SERVER_SHARE, head="server busy", place=7),
     Quantity(CLIENT_BUSY, SHARE, "share", _CLIENT_SHARE),

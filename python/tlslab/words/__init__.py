@@ -27,6 +27,7 @@ from tlslab.words import (
     matrix,
     proof,
     reasons,
+    round_trips,
     validity,
     why,
 )
@@ -84,10 +85,12 @@ def _is_bare(summary: Summary) -> bool:
 
 
 def _table(summary: Summary, table: DataTable) -> DataTable:
-    caption = proof.CAPTIONS.get(table.id) if summary.proof is not None else None
-    if table.caption or caption is None:
+    if table.caption:
         return table
-    return replace(table, caption=caption(summary))
+    if table.id == "round_trips":
+        return replace(table, caption=round_trips.caption(table))
+    caption = proof.CAPTIONS.get(table.id) if summary.proof is not None else None
+    return table if caption is None else replace(table, caption=caption(summary))
 
 
 def _finding(summary: Summary, finding: Finding) -> Finding:

@@ -15,8 +15,8 @@ use std::collections::BTreeMap;
 
 use tlslab_contract::record::{
     Bytes, CLIENTS, ConfirmedBy, CountedFacts, CountedName, CpuTime, Environment, FlightTimes,
-    HostFound, Kinds, LostHost, OpenLoop, RunRecord, SlowConnects, StepResult, Supply, WorkerUsage,
-    add_slices, busiest, places_of,
+    HostFound, Interval, Kinds, LostHost, OpenLoop, RoundTrips, RunRecord, SlowConnects,
+    StepResult, Supply, WorkerUsage, add_slices, busiest, places_of,
 };
 use tlslab_contract::spec::RunSpec;
 
@@ -91,14 +91,7 @@ pub fn merge(parts: &[Named], findings: &HostFindings) -> Result<RunRecord, Merg
     let hosts = host_parts(parts, findings);
     let flight = joined_flight(parts);
     let histograms = joined_histograms(parts, |record| &record.histograms)?;
-    let (mut cpu, mut kinds) = (CpuTime::default(), Kinds::default());
-    let (mut bytes, mut intervals) = (Bytes::default(), Vec::new());
-    for record in records() {
-        cpu += record.cpu;
-        kinds += record.kinds;
-        bytes += &record.bytes;
-        add_slices(&mut intervals, &record.intervals);
-    }
+    let Added { cpu, kinds, round_trips, bytes, intervals } = added(records());
     Ok(RunRecord {
         schema: first.record.schema.clone(),
         spec: joined_spec(&shares(parts, findings))?,
@@ -114,6 +107,7 @@ pub fn merge(parts: &[Named], findings: &HostFindings) -> Result<RunRecord, Merg
         authenticated: records().map(|r| r.authenticated).sum(),
         minimal_client: records().map(|r| r.minimal_client).sum(),
         confirmed_by: joined_confirmed(records()),
+        round_trips,
         requests: records().map(|r| r.requests).sum(),
         seconds,
         cpu,
@@ -141,6 +135,28 @@ pub fn merge(parts: &[Named], findings: &HostFindings) -> Result<RunRecord, Merg
         hosts,
         common: common_window(records()),
     })
+}
+
+/// Counts of several records, added.
+#[derive(Default)]
+struct Added {
+    cpu: CpuTime,
+    kinds: Kinds,
+    round_trips: RoundTrips,
+    bytes: Bytes,
+    intervals: Vec<Interval>,
+}
+
+fn added<'r>(records: impl Iterator<Item = &'r RunRecord>) -> Added {
+    let mut all = Added::default();
+    for record in records {
+        all.cpu += record.cpu;
+        all.kinds += record.kinds;
+        all.round_trips += &record.round_trips;
+        all.bytes += &record.bytes;
+        add_slices(&mut all.intervals, &record.intervals);
+    }
+    all
 }
 
 /// The share of the load of each generator, including lost ones, by the generator's name.

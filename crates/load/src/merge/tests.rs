@@ -6,7 +6,7 @@ mod window;
 
 use proptest::prelude::*;
 use tlslab_contract::record::{
-    Interval, Preflight, RECORD_SCHEMA, StartTime, Supply, Verdict, VerdictCode, busiest, places,
+    Preflight, RECORD_SCHEMA, StartTime, Supply, Verdict, VerdictCode, busiest, places,
 };
 use tlslab_contract::spec::{Resume, RunSpec};
 use tlslab_tls::{EarlyData, Facts, HandshakeKind, KeyExchangeGroup, Negotiated};
@@ -32,6 +32,7 @@ struct Sample {
     group: u16,
     is_minimal: bool,
     is_resumed: bool,
+    round_trips: u8,
     fails: Option<u8>,
 }
 
@@ -41,14 +42,16 @@ fn sample() -> impl Strategy<Value = Sample> {
         23_u16..26,
         any::<bool>(),
         any::<bool>(),
+        1_u8..6,
         // Fewer different reasons than the limit of a record.
         prop::option::weighted(0.2, 0_u8..20),
     );
-    one.prop_map(|(times, group, is_minimal, is_resumed, fails)| Sample {
+    one.prop_map(|(times, group, is_minimal, is_resumed, round_trips, fails)| Sample {
         times,
         group,
         is_minimal,
         is_resumed,
+        round_trips,
         fails,
     })
 }
@@ -101,7 +104,9 @@ fn note(recorder: &mut Recorder, sample: &Sample, delay: Option<u64>) {
         received: 2000,
         ..Bytes::default()
     };
-    recorder.completed(&at, now, negotiated(sample), &bytes);
+    let facts = negotiated(sample);
+    recorder.completed(&at, now, facts, &bytes);
+    recorder.round_trips.note(facts.kind, sample.round_trips);
 }
 
 fn spec() -> RunSpec {
@@ -141,6 +146,7 @@ fn concluded(spec: RunSpec, workers: Vec<Recorder>) -> RunRecord {
                 group: 29,
                 is_minimal: false,
                 is_resumed: false,
+                round_trips: 3,
                 fails: None,
             })),
             certificate: None,
@@ -160,6 +166,7 @@ fn concluded(spec: RunSpec, workers: Vec<Recorder>) -> RunRecord {
         authenticated: notes.authenticated,
         minimal_client: notes.minimal_client,
         confirmed_by: notes.confirmed_by,
+        round_trips: notes.round_trips,
         requests: notes.requests,
         seconds: 1.0,
         cpu,
@@ -294,6 +301,7 @@ fn reasons_stay_bounded_and_add_up_to_their_class() {
             group: 29,
             is_minimal: true,
             is_resumed: false,
+            round_trips: 3,
             fails: Some(number),
         };
         (from..from + 30).map(failed).collect()
@@ -312,6 +320,7 @@ fn a_thousand_records_are_merged() {
         group: 29,
         is_minimal: true,
         is_resumed: false,
+        round_trips: 3,
         fails: None,
     };
     let one = record(&[sample]);

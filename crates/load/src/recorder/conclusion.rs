@@ -6,11 +6,12 @@ use super::histograms::Time;
 use super::names::Names;
 use super::part::Part;
 use super::reasons::Reasons;
+use super::round_trips::RoundTripCounts;
 use super::{ArrivalAccounting, Flight};
 use tlslab_contract::accounting::Outcomes;
 use tlslab_contract::record::{
     Bytes, CLIENTS, ClientTimes, ConfirmedBy, CountedFacts, CountedName, Interval, Kinds, OpenLoop,
-    StepResult, Summary,
+    RoundTrips, StepResult, Summary,
 };
 use tlslab_contract::spec::RunSpec;
 use tlslab_contract::spec::load::Rate;
@@ -27,6 +28,7 @@ pub struct Conclusion {
     pub authenticated: u64,
     pub minimal_client: u64,
     pub confirmed_by: ConfirmedBy,
+    pub round_trips: RoundTrips,
     pub requests: u64,
     pub bytes: Bytes,
     pub kinds: Kinds,
@@ -60,6 +62,7 @@ pub struct Notes {
     pub authenticated: u64,
     pub minimal_client: u64,
     pub confirmed_by: ConfirmedBy,
+    pub round_trips: RoundTripCounts,
     pub bytes: Bytes,
     pub kinds: Kinds,
     pub slices: Vec<Interval>,
@@ -93,6 +96,7 @@ impl Conclusion {
             authenticated: notes.authenticated,
             minimal_client: notes.minimal_client,
             confirmed_by: notes.confirmed_by,
+            round_trips: notes.round_trips.counted(),
             requests,
             bytes: notes.bytes,
             kinds: notes.kinds,

@@ -7,6 +7,7 @@ mod histograms;
 mod names;
 mod part;
 mod reasons;
+mod round_trips;
 mod second;
 mod totals;
 mod troubles;
@@ -18,6 +19,7 @@ use self::histograms::Time;
 use self::names::Names;
 use self::part::Part;
 use self::reasons::Reasons;
+use self::round_trips::RoundTripCounts;
 pub use self::second::{Percentiles, Second};
 pub use self::totals::Totals;
 use crate::trace::Trace;
@@ -148,6 +150,8 @@ pub struct Recorder {
     minimal_client: u64,
     /// Completed connections by what confirmed their handshakes.
     pub confirmed_by: ConfirmedBy,
+    /// Completed connections by their round trips.
+    pub round_trips: RoundTripCounts,
     bytes: Bytes,
     kinds: Kinds,
     slices: Vec<Interval>,
@@ -180,6 +184,7 @@ impl Recorder {
             authenticated: 0,
             minimal_client: 0,
             confirmed_by: ConfirmedBy::default(),
+            round_trips: RoundTripCounts::default(),
             bytes: Bytes::default(),
             kinds: Kinds::default(),
             slices: Vec::new(),
@@ -375,6 +380,7 @@ impl Recorder {
         self.authenticated += other.authenticated;
         self.minimal_client += other.minimal_client;
         self.confirmed_by += other.confirmed_by;
+        self.round_trips.merge(&other.round_trips);
         self.kinds += other.kinds;
         self.bytes += &other.bytes;
         add_slices(&mut self.slices, &other.slices);
@@ -398,6 +404,7 @@ impl Recorder {
             authenticated: self.authenticated,
             minimal_client: self.minimal_client,
             confirmed_by: self.confirmed_by,
+            round_trips: self.round_trips,
             bytes: self.bytes,
             kinds: self.kinds,
             slices: self.slices,

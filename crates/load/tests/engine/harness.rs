@@ -4,7 +4,9 @@ use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use tlslab_contract::record::{CountedName, RunRecord, StepResult, VerdictCode};
+use tlslab_contract::record::{
+    CountedFacts, CountedName, RoundTrips, RunRecord, StepResult, VerdictCode,
+};
 use tlslab_contract::spec::{
     Authenticate, BackendChoice, CheckedSpec, Deadlines, KeyShare, RunSpec, Stop, TlsSpec,
 };
@@ -122,6 +124,8 @@ pub fn assert_accounting(record: &RunRecord) {
     assert!(record.authenticated <= outcomes.completed);
     assert!(record.minimal_client <= outcomes.completed);
     assert_eq!(record.confirmed_by.total(), outcomes.completed);
+    assert_eq!(record.round_trips.connections(), outcomes.completed);
+    assert_round_trips(record);
     // The time in flight is accounted for, whatever the server did.
     let doubted = record.verdicts.iter().find(|said| said.code == VerdictCode::LittlesLaw);
     assert_eq!(doubted, None, "{:?}", record.flight);
@@ -149,6 +153,27 @@ fn assert_times(record: &RunRecord) {
         assert!(part_ms <= whole_ms * 1.002, "{part} {part_ms}, {whole} {whole_ms}");
         assert!(of(part).mean_ms <= of(whole).mean_ms * 1.002, "{part}, {whole}");
     }
+}
+
+/// Asserts that every connection took the round trips of its protocol: the handshake's are counted as
+/// flights arrive, and here follow from the facts.
+fn assert_round_trips(record: &RunRecord) {
+    // Of unexpected connections, round trips are not counted. Early data may be a part of a request.
+    let is_early = record.facts.iter().any(|counted| counted.facts.early_data == "accepted");
+    if is_early || !record.outcomes.unexpected.is_empty() {
+        return;
+    }
+    let mut expected = RoundTrips::default();
+    for CountedFacts { facts, count } in &record.facts {
+        let (is_tls13, is_full) = (facts.tls == "1.3", facts.kind == "full");
+        let handshake = if is_full && !is_tls13 { 2 } else { 1 };
+        let ends_by_finished = record.spec.handshake_only && is_full && !is_tls13;
+        let round_trips =
+            1 + handshake + u8::from(facts.hello_retry_request) + u8::from(!ends_by_finished);
+        let of_kind = if is_full { &mut expected.full } else { &mut expected.resumed };
+        *of_kind.entry(round_trips.to_string()).or_default() += count;
+    }
+    assert_eq!(record.round_trips, expected);
 }
 
 /// Asserts that the times by client add up to those of all connections, and that they are separate

@@ -26,6 +26,7 @@ mod probe;
 mod reasons;
 mod requests;
 mod resumption;
+mod round_trips;
 mod segments;
 mod serve;
 mod stapling;

@@ -18,11 +18,13 @@ from tlslab.analysis.measures import Processors, not_measurable, server_cost_us
 from tlslab.analysis.open_cells import Replay, replay
 from tlslab.analysis.processor_use import cpu_over_time
 from tlslab.analysis.ranking import rankings
+from tlslab.analysis.round_trips import first_bytes, round_trips_table
 from tlslab.analysis.server_side import server_side_facts, widened
 from tlslab.analysis.stats.estimate import mean_interval
 from tlslab.analysis.stats.latency import quantiles, times
 from tlslab.domain.estimate import Estimate
 from tlslab.domain.estimates import CONNECTION_TIMES
+from tlslab.domain.figure import DataTable
 from tlslab.domain.finding import Note, Summary
 from tlslab.domain.run import RunContents
 from tlslab.domain.trial import RunKind, Trial
@@ -38,7 +40,8 @@ def summarise(contents: RunContents) -> Summary:
     experiment = contents.experiment
     stopping = experiment.stopping
     replayed = None if stopping is None else replay(contents, stopping)
-    cells = _measured(contents, replayed)
+    judged = judged_cells(contents)
+    cells = _measured(contents, judged, replayed)
     targets = {
         cell.key: contents.environment.target_of(cell.deployment) for cell in contents.plan.cells
     }
@@ -64,7 +67,7 @@ def summarise(contents: RunContents) -> Summary:
         ),
         rankings=ranked,
         figures=(*figures(cells, experiment.baseline, ranked), *beside.figures),
-        tables=beside.tables,
+        tables=(*beside.tables, *_round_trips(cells, judged)),
         server_side=server_side_facts(contents.trials),
         hosts=hosts_of(contents.trials),
         answer=answer(contents, cells, ranked, beside.answer),
@@ -74,19 +77,27 @@ def summarise(contents: RunContents) -> Summary:
 def measured(contents: RunContents) -> list[Measured]:
     """The cells of a run with their values by block."""
     stopping = contents.experiment.stopping
-    return _measured(contents, None if stopping is None else replay(contents, stopping))
+    replayed = None if stopping is None else replay(contents, stopping)
+    return _measured(contents, judged_cells(contents), replayed)
 
 
-def _measured(contents: RunContents, replayed: Replay | None) -> list[Measured]:
+def _measured(
+    contents: RunContents, judged: Sequence[JudgedCell], replayed: Replay | None
+) -> list[Measured]:
     return [
         _measure(
-            judged,
-            contents.plan.blocks if replayed is None else replayed.wanted[judged.cell.key],
+            each,
+            contents.plan.blocks if replayed is None else replayed.wanted[each.cell.key],
             anytime=replayed is not None,
-            processors=Processors.of(contents.environment, judged.cell.deployment),
+            processors=Processors.of(contents.environment, each.cell.deployment),
         )
-        for judged in judged_cells(contents)
+        for each in judged
     ]
+
+
+def _round_trips(cells: Sequence[Measured], judged: Sequence[JudgedCell]) -> tuple[DataTable, ...]:
+    waits = [first_bytes(each.usable) for each in judged]
+    return round_trips_table([(c.summary, w) for c, w in zip(cells, waits, strict=True)])
 
 
 def _measure(judged: JudgedCell, planned: int, anytime: bool, processors: Processors) -> Measured:

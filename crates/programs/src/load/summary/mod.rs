@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 use std::io;
 
 use terminal_size::{Width, terminal_size_of};
-use tlslab_contract::record::{ConfirmedBy, OpenLoop, RunRecord, VerdictCode};
+use tlslab_contract::record::{ConfirmedBy, OpenLoop, RoundTrips, RunRecord, VerdictCode};
 use tlslab_contract::spec::{RequestsPerConnection, RunSpec};
 use tlslab_wire::wording::{counted, grouped};
 
@@ -94,6 +94,9 @@ fn headline(record: &RunRecord) -> String {
     if spec.handshake_only && record.confirmed_by.total() > 0 {
         line_of(&mut text, &confirmed(record.confirmed_by));
     }
+    if record.round_trips.connections() > 0 {
+        line_of(&mut text, &round_trips(&record.round_trips, spec.handshake_only));
+    }
     if let Some(common) = &record.common {
         let rate = figure(common.connections_per_s, 1);
         let length = figure(Some(common.seconds), 2);
@@ -123,6 +126,21 @@ fn confirmed(by: ConfirmedBy) -> String {
     let signs = signs.into_iter().filter(|(count, _)| *count > 0);
     let signs: Vec<_> = signs.map(|(count, by)| format!("{} {by}", grouped(count))).collect();
     format!("{:>12} confirmed: {}", "", signs.join(", "))
+}
+
+/// Round trips by kind of handshake: `3 (full), 2 (resumed)`. If those of a kind differ, each number
+/// has its connections.
+fn round_trips(counted: &RoundTrips, handshake_only: bool) -> String {
+    let mut parts = Vec::new();
+    for (kind, counts) in [("full", &counted.full), ("resumed", &counted.resumed)] {
+        for (number, count) in counts {
+            let of =
+                if counts.len() > 1 { format!(": {}", grouped(*count)) } else { String::new() };
+            parts.push(format!("{number} ({kind}{of})"));
+        }
+    }
+    let until = if handshake_only { "confirmation" } else { "first byte" };
+    format!("{:>12} round trips to the {until}: {}", "", parts.join(", "))
 }
 
 /// The accounting of an open loop's arrivals.
