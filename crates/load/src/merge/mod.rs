@@ -15,8 +15,8 @@ use std::collections::BTreeMap;
 
 use tlslab_contract::record::{
     Bytes, CLIENTS, ConfirmedBy, CountedFacts, CountedName, CpuTime, Environment, FlightTimes,
-    HostFound, Kinds, LostHost, OpenLoop, RunRecord, SlowConnects, StepResult, Supply, WorkerUsage,
-    add_slices, busiest, places_of,
+    HostFound, Interval, Kinds, LostHost, OpenLoop, RunRecord, SlowConnects, StepResult, Supply,
+    WorkerUsage, add_slices, busiest, places_of,
 };
 use tlslab_contract::spec::RunSpec;
 
@@ -24,7 +24,7 @@ use self::compatible::{check_findings, check_parts};
 use self::hosts::host_parts;
 use self::outcomes::joined_outcomes;
 use self::specs::joined_spec;
-use self::times::{joined_clients, joined_histograms, summaries};
+use self::times::{joined_clients, joined_histograms, joined_urls, summaries};
 use self::verdicts::{joined_notes, joined_verdicts};
 use self::window::common_window;
 
@@ -91,14 +91,7 @@ pub fn merge(parts: &[Named], findings: &HostFindings) -> Result<RunRecord, Merg
     let hosts = host_parts(parts, findings);
     let flight = joined_flight(parts);
     let histograms = joined_histograms(parts, |record| &record.histograms)?;
-    let (mut cpu, mut kinds) = (CpuTime::default(), Kinds::default());
-    let (mut bytes, mut intervals) = (Bytes::default(), Vec::new());
-    for record in records() {
-        cpu += record.cpu;
-        kinds += record.kinds;
-        bytes += &record.bytes;
-        add_slices(&mut intervals, &record.intervals);
-    }
+    let Sums { cpu, kinds, bytes, intervals } = sums(records());
     Ok(RunRecord {
         schema: first.record.schema.clone(),
         spec: joined_spec(&shares(parts, findings))?,
@@ -109,6 +102,8 @@ pub fn merge(parts: &[Named], findings: &HostFindings) -> Result<RunRecord, Merg
         preflight: first.record.preflight.clone(),
         facts: joined_facts(records()),
         server_names: joined_names(records()),
+        statuses: joined_statuses(records()),
+        urls: joined_urls(parts)?,
         client_certificate: first.record.client_certificate.clone(),
         kinds,
         authenticated: records().map(|r| r.authenticated).sum(),
@@ -140,6 +135,25 @@ pub fn merge(parts: &[Named], findings: &HostFindings) -> Result<RunRecord, Merg
         started: records().filter_map(|r| r.started).min_by(|a, b| a.unix_s.total_cmp(&b.unix_s)),
         hosts,
         common: common_window(records()),
+    })
+}
+
+/// What is added over all records.
+#[derive(Default)]
+struct Sums {
+    cpu: CpuTime,
+    kinds: Kinds,
+    bytes: Bytes,
+    intervals: Vec<Interval>,
+}
+
+fn sums<'r>(records: impl Iterator<Item = &'r RunRecord>) -> Sums {
+    records.fold(Sums::default(), |mut all, record| {
+        all.cpu += record.cpu;
+        all.kinds += record.kinds;
+        all.bytes += &record.bytes;
+        add_slices(&mut all.intervals, &record.intervals);
+        all
     })
 }
 
@@ -203,6 +217,14 @@ fn joined_names<'r>(mut records: impl Iterator<Item = &'r RunRecord>) -> Vec<Cou
         }
     }
     names
+}
+
+/// Responses by status, added over all records.
+fn joined_statuses<'r>(records: impl Iterator<Item = &'r RunRecord>) -> BTreeMap<String, u64> {
+    records.fold(BTreeMap::new(), |mut all, record| {
+        add_counts(&mut all, &record.statuses);
+        all
+    })
 }
 
 /// What confirmed the handshakes, added over all records.

@@ -39,7 +39,6 @@ pub(super) fn record(
     let (count, listen_overflows) = (notes.slow_connects, overflows.since());
     let slow_connects = SlowConnects { count, listen_overflows };
     let of_processors = processor_notes(&workers, &supply);
-    let own = checked.settings.client_identity.as_ref();
     RunRecord {
         schema: RECORD_SCHEMA.to_owned(),
         spec: request.clone(),
@@ -52,8 +51,9 @@ pub(super) fn record(
         notes: all_remarks(request, checked, &notes, slow_connects, of_processors),
         facts: notes.facts,
         server_names: notes.server_names,
-        client_certificate: own
-            .map(|own| ClientCertificate { key: own.key_kind(), sha256: own.fingerprint() }),
+        statuses: notes.statuses,
+        urls: notes.urls,
+        client_certificate: client_certificate(checked),
         kinds: notes.kinds,
         authenticated: notes.authenticated,
         minimal_client: notes.minimal_client,
@@ -80,6 +80,12 @@ pub(super) fn record(
         hosts: Vec::new(),
         common: None,
     }
+}
+
+/// The certificate that the client sends to servers that request one.
+fn client_certificate(checked: &Checked) -> Option<ClientCertificate> {
+    let own = checked.settings.client_identity.as_ref()?;
+    Some(ClientCertificate { key: own.key_kind(), sha256: own.fingerprint() })
 }
 
 /// The merged recorders of all workers, as fields of a record.
