@@ -50,6 +50,13 @@ pub struct RunRecord {
     /// of names.
     #[serde(default)]
     pub server_names: Vec<CountedName>,
+    /// Complete responses by status: those of `requests`, and those of connections that failed
+    /// because of an unexpected status. Empty in records of earlier versions.
+    #[serde(default)]
+    pub statuses: BTreeMap<String, u64>,
+    /// Requests by URL, in the order of the specification; empty for a single URL.
+    #[serde(default)]
+    pub urls: Vec<CountedUrl>,
     /// The certificate that the client sends to servers that request one.
     #[serde(default)]
     pub client_certificate: Option<ClientCertificate>,
@@ -401,6 +408,23 @@ pub struct CountedName {
     pub failed: u64,
     /// Connections with an unexpected handshake.
     pub unexpected: u64,
+}
+
+/// One of several URLs, with its requests.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CountedUrl {
+    /// Path and query, as given in the specification.
+    pub path: String,
+    /// Requests with a complete response and an expected status.
+    pub requests: u64,
+    /// Connections that failed while this URL was requested. If several requests were in flight,
+    /// the connection counts for the one that failed, otherwise for the oldest.
+    pub failed: u64,
+    /// Summary of the times of the requests, each from its start until the last byte of its
+    /// response. `None` in a run of more than 100 URLs.
+    pub exchange: Option<Summary>,
+    /// The histogram of the same times, encoded like those of the record.
+    pub histogram: Option<String>,
 }
 
 /// A combination of negotiated facts, and the number of connections that had it.

@@ -449,6 +449,17 @@ impl<S: Session> Connection<S> {
         }
     }
 
+    /// The index of the page that is requested: of several in HTTP/2, the one that failed or the
+    /// oldest. `None` if no request is in flight.
+    fn requested_page(&self, script: &Script) -> Option<u16> {
+        let is_before = matches!(self.link.step, Step::Connect | Step::Handshake);
+        match &self.multiplexed {
+            _ if is_before || script.handshake_only || self.link.thinks_until.is_some() => None,
+            Some(multiplexed) => multiplexed.failed_page(),
+            None => Some(script.messages.page(self.link.next_place())),
+        }
+    }
+
     fn end<C: Clock>(&mut self, outcome: Outcome, context: &mut Context<'_, C>) -> Turn {
         if context.script.close == Close::Fin && outcome == Outcome::Completed {
             self.close(context.plaintext);
@@ -457,6 +468,15 @@ impl<S: Session> Connection<S> {
             recorder.names.count(self.link.session.asked_name(), outcome);
             if let Some(reason) = self.reason(outcome) {
                 recorder.reasons.note(outcome, &reason, self.link.socket.local_port());
+                if outcome == Outcome::Failed(Failure::HttpStatus) {
+                    // The reason is the status.
+                    recorder.statuses.count(reason.name.parse().unwrap_or(u16::MAX));
+                }
+            }
+            if matches!(outcome, Outcome::Failed(_))
+                && let Some(page) = self.requested_page(context.script)
+            {
+                recorder.pages.failed(page);
             }
             let now = context.clock.now();
             if recorder.trace.is_wanted() {

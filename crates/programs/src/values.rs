@@ -30,6 +30,14 @@ pub fn milliseconds(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
+/// Reads a number of connections or requests per second: `500`, `500/s` or `5k/s`, as in `tlslab plan`.
+pub fn per_second(text: &str) -> Option<f64> {
+    let text = text.trim();
+    let text = text.strip_suffix("/s").unwrap_or(text);
+    let (number, times) = text.strip_suffix('k').map_or((text, 1.0), |number| (number, 1000.0));
+    number.parse::<f64>().ok().map(|number| number * times)
+}
+
 /// A list of processors, in the syntax of taskset.
 #[derive(Debug, Clone, Default)]
 pub struct Processors(pub Vec<usize>);

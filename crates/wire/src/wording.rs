@@ -29,6 +29,13 @@ fn grouped_text(text: String) -> String {
     whole.parse().map_or_else(|_| text.clone(), |whole: u64| grouped(whole) + rest)
 }
 
+/// A number of bytes in the unit of its size, with the unit: `(12.3, "MB")`.
+pub fn scaled(bytes: f64) -> (f64, &'static str) {
+    let units = [(1e9, "GB"), (1e6, "MB"), (1e3, "kB")];
+    let unit = units.into_iter().find(|(unit, _)| bytes >= *unit);
+    unit.map_or((bytes, "B"), |(unit, name)| (bytes / unit, name))
+}
+
 /// A count with its noun: `1 connection`, `2,000 connections`, `2 processes`.
 pub fn counted(number: impl Into<u64>, noun: &str) -> String {
     let number = number.into();
@@ -57,6 +64,12 @@ mod tests {
             assert_eq!(decimal(number, decimals), text);
         }
         assert_eq!(["0.25", "1,500", "1,500.5"], [0.25, 1500.0, 1500.5].map(plain));
+    }
+
+    #[test]
+    fn bytes_have_the_unit_of_their_size() {
+        assert_eq!([0.0, 999.0].map(scaled), [(0.0, "B"), (999.0, "B")]);
+        assert_eq!([1e3, 2.5e6, 3e12].map(scaled), [(1.0, "kB"), (2.5, "MB"), (3000.0, "GB")]);
     }
 
     #[test]

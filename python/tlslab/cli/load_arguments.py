@@ -62,6 +62,9 @@ Added by tlslab load:
           [default: fail]
 """
 
+# The engine's option for conditions on the figures of a run.
+FAIL_IF = "--fail-if"
+
 # The option for the record's file.
 _SHORT, _LONG = "-o", "--output"
 
@@ -102,6 +105,14 @@ def engine_arguments(given: Sequence[str], allowed: Sequence[str]) -> list[str]:
 def has(arguments: Sequence[str], options: Sequence[str]) -> bool:
     """Whether one of the options is among the arguments."""
     return any(word in options or word.partition("=")[0] in options for word in arguments)
+
+
+def conditions_of(given: Sequence[str]) -> list[str]:
+    """The conditions among the arguments, each as one word `--fail-if=CONDITION`."""
+    words = iter(given)
+    found = [next(words, "") if word == FAIL_IF else word.partition("=")[2]
+             for word in words if word.partition("=")[0] == FAIL_IF]  # fmt: skip
+    return [f"{FAIL_IF}={condition}" for condition in found]
 
 
 def without_output(given: Sequence[str]) -> tuple[list[str], Path | None]:

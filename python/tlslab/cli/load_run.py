@@ -20,6 +20,7 @@ from tlslab.cli.allow import read_allow_file
 from tlslab.cli.console import conclude, out, say, show_error
 from tlslab.cli.ending import EXIT_INTERRUPTED, EXIT_VERDICT
 from tlslab.cli.load_arguments import (
+    FAIL_IF,
     FORMS,
     GENERATORS,
     HELP,
@@ -32,6 +33,7 @@ from tlslab.cli.load_arguments import (
     RUN,
     SERVER_METRICS,
     WORDS,
+    conditions_of,
     engine_arguments,
     has,
     mode_of,
@@ -114,7 +116,7 @@ def load(arguments: Sequence[str]) -> int:
     with watched(_LOAD, watching) as state, _Beside(side, state, kept_open) as beside:
         follow = _Shown(beside, has(given, ("--events",)), shows_lines).line
         code = run_engine([line[0], *events, *line[1:]], follow)
-        state.finish(_reason(code))
+        state.finish(_reason(code, has(given, (FAIL_IF,))))
     if not as_it_is and code in _MEASURED:
         beside.show()
     return code
@@ -130,7 +132,9 @@ def _refuse(own: Mapping[str, str], options: Sequence[str]) -> None:
             )
 
 
-def _reason(code: int) -> str:
+def _reason(code: int, has_conditions: bool = False) -> str:
+    if code == EXIT_VERDICT and has_conditions:
+        return f"a verdict or a condition of {FAIL_IF} is against the result"
     return _REASONS.get(code, "it could not be done")
 
 
@@ -313,26 +317,36 @@ def _by_several(given: Sequence[str], own: Mapping[str, str], watching: Watching
     data = json.dumps(to_json(record)).encode() + b"\n"
     if output is not None:
         _into(output, "wb", data)
-    state.finish(_reason(code))
-    if has(given, ("--json",)):
+    as_json, conditions = has(given, ("--json",)), conditions_of(given)
+    if as_json and not conditions:
         _write(data)
+        shown = code
+    else:
+        shown = _show_record(data, [*conditions, *(["--json"] if as_json else [])])
+    reason = _reason(code)
+    if code == 0 and shown != 0:
+        code = shown
+        reason = f"a condition of {FAIL_IF} holds" if code == EXIT_VERDICT else _reason(code)
+    state.finish(reason)
+    if as_json:
         return code
-    _show_record(data)
     beside.show(of_engine=False)
-    return conclude(_reason(code) + (", see above" if code == EXIT_VERDICT else ""), code)
+    return conclude(reason + (", see above" if code == EXIT_VERDICT else ""), code)
 
 
-def _show_record(data: bytes) -> None:
-    """Prints a merged record as the engine does."""
+def _show_record(data: bytes, options: Sequence[str]) -> int:
+    """Prints a merged record as the engine does with these options; returns its exit code."""
     with tempfile.NamedTemporaryFile(suffix=".json") as file:
         file.write(data)
         file.flush()
         said: list[bytes] = []
-        code = run_engine([require_program("tlslab-load"), "merge", file.name], said.append)
-        if code not in _MEASURED:
-            # Else it said only why it ended, which is not always why the run did.
-            for line in said:
-                _pass_on(line)
+        merge = [require_program("tlslab-load"), "merge", *options, file.name]
+        code = run_engine(merge, said.append)
+    for line in said:
+        # The engine's reason for its end is not always that of the run.
+        if code not in _MEASURED or line.startswith(FAIL_IF.encode()):
+            _pass_on(line)
+    return code
 
 
 def _write(data: bytes) -> None:

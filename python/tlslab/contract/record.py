@@ -369,6 +369,17 @@ class StepResult:
 
 
 @dataclass(frozen=True)
+class CountedUrl:
+    """One of several URLs, with its requests."""
+
+    path: str  # Path and query, as given in the specification.
+    requests: int  # Requests with a complete response and an expected status.
+    failed: int  # Connections that failed while this URL was requested.
+    exchange: TimeSummary | None = None
+    histogram: str | None = None
+
+
+@dataclass(frozen=True)
 class RunRecord:
     """The record of one run of the load generator."""
 
@@ -408,5 +419,7 @@ class RunRecord:
     server_names: tuple[CountedName, ...] = ()
     slow_connects: SlowConnects = field(default_factory=SlowConnects)
     started: StartTime | None = None  # The start of the measurement.
+    statuses: Mapping[str, int] = field(default_factory=dict)
     steps: tuple[StepResult, ...] = ()  # The steps of a measurement in steps, in order.
     supply: Supply = field(default_factory=Supply)  # What the machine let the generator use.
+    urls: tuple[CountedUrl, ...] = ()

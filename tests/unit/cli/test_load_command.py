@@ -2,7 +2,7 @@
 
 import re
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ import pytest
 from factories.capacity import made_by
 from factories.run import made_run
 from tlslab.cli import load_run
-from tlslab.cli.load_arguments import MODES, engine_arguments, own_options
+from tlslab.cli.load_arguments import MODES, conditions_of, engine_arguments, own_options
 from tlslab.cli.load_beside import beside_table
 from tlslab.cli.load_run import pool_spec
 from tlslab.contract.record import RunRecord
@@ -121,6 +121,45 @@ def test_an_own_option_without_its_value_is_refused(given: list[str], words: str
 def test_options_of_one_engine_are_refused_with_several(option: str) -> None:
     with pytest.raises(UsageError, match="is for one generator"):
         pool_spec(["-c", "9", option, "URL"], ())
+
+
+def test_conditions_are_checked_before_a_load_and_read_in_either_form() -> None:
+    given = ["--fail-if", "p99>5ms", "-c", "1", "--fail-if=failed>0", "https://127.0.0.1:1/"]
+    assert conditions_of(given) == ["--fail-if=p99>5ms", "--fail-if=failed>0"]
+    assert pool_spec(given, ())[0]["connections"] == 1
+    with pytest.raises(EngineError, match="'p98>5ms' is no condition; write p99>50ms"):
+        pool_spec(["--fail-if", "p98>5ms", "https://127.0.0.1:1/"], ())
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_a_condition_fails_the_load_of_several_generators(
+    as_json: bool,
+    record: RunRecord,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    class Pool:
+        size = 2
+
+    lines: list[Sequence[str]] = []
+
+    def run_engine(line: Sequence[str], take: Callable[[bytes], None]) -> int:
+        lines.append(line[1:-1])
+        take(b"--fail-if 'rate>0': 5.0 connections/s\n")
+        take(b"of one engine: exit 1\n")
+        return 1
+
+    monkeypatch.setattr(load_run, "pool_spec", lambda *_: ({}, None))
+    monkeypatch.setattr(load_run, "several_generators", lambda *_: nullcontext(Pool()))
+    monkeypatch.setattr(load_run, "_measured", lambda *_: (made_by(record, 2), 0))
+    monkeypatch.setattr(load_run, "run_engine", run_engine)
+    form = ["--json"] if as_json else []
+    assert load_run.load(["--generators", "2", *form, "URL", "--fail-if", "rate>0"]) == 1
+    assert lines == [["merge", "--fail-if=rate>0", *form]]
+    err = capfd.readouterr().err
+    assert "--fail-if 'rate>0': 5.0 connections/s\n" in err
+    assert "of one engine" not in err
+    assert as_json != ("a condition of --fail-if holds, see above: exit 1" in err)
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,13 @@ pub struct Link<S> {
     reads: u32,
 }
 
+impl<S> Link<S> {
+    /// The position of the request in flight in the order of requests, for HTTP/1.1.
+    pub fn next_place(&self) -> u32 {
+        self.place.wrapping_add(self.requests_done)
+    }
+}
+
 impl<S: Session> Link<S> {
     /// A socket whose connect started at `at.started`.
     pub fn new(

@@ -2,7 +2,7 @@
 
 use super::link::Link;
 use super::{Context, Next, Script, Turn};
-use crate::recorder::Milestones;
+use crate::recorder::{Answer, Milestones};
 use tlslab_system::clock::{Clock, Nanos};
 use tlslab_tls::{Progress, Session};
 use tlslab_wire::http::Seen;
@@ -36,6 +36,11 @@ impl Multiplexed {
     /// The reason of the connection's failure, if any.
     pub fn reason(&self) -> Option<Reason> {
         self.client.reason()
+    }
+
+    /// The page whose request ended the connection, if any was in flight.
+    pub fn failed_page(&self) -> Option<u16> {
+        self.client.failed_page()
     }
 
     /// The number of concurrent streams that the server allows, once it has said so.
@@ -107,8 +112,9 @@ impl Multiplexed {
         let streams = script.http2.unwrap_or_default();
         let left = script.requests.map_or(u32::MAX, |requests| requests - self.begun);
         for _ in 0..self.client.room(streams).min(left) {
-            let message = script.messages.at(link.place.wrapping_add(self.begun));
-            self.client.begin(&message.http2, link.at.requested)?;
+            let place = link.place.wrapping_add(self.begun);
+            let (message, page) = (script.messages.at(place), script.messages.page(place));
+            self.client.begin(&message.http2, page, link.at.requested)?;
             self.begun = self.begun.wrapping_add(1);
         }
         Ok(())
@@ -203,7 +209,9 @@ fn note_done<S: Session, C: Clock>(done: &Done, link: &mut Link<S>, context: &mu
     {
         let (requested, answered) = (done.requested, done.answered);
         let at = Milestones { requested, answered, ..link.at };
-        recorder.request(&at, done.ended, link.is_minimal(), done.head_bytes, done.body_bytes);
+        let Done { page, status, head_bytes, body_bytes, .. } = *done;
+        let answer = Answer { page, status, head_bytes, body_bytes };
+        recorder.request(&at, done.ended, link.is_minimal(), answer);
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::link::Link;
 use super::{Context, Next, Script, Turn};
+use crate::recorder::Answer;
 use tlslab_system::clock::{Clock, Nanos};
 use tlslab_tls::{EarlyData, Progress, Session};
 use tlslab_wire::http::Seen;
@@ -232,8 +233,13 @@ impl Sequential {
         if let Some(recorder) = &mut context.recorder
             && link.unexpected.is_none()
         {
-            let (head, body) = (self.response.head_bytes, self.response.body.bytes);
-            recorder.request(&link.at, now, link.is_minimal(), head, body);
+            let answer = Answer {
+                page: context.script.messages.page(link.next_place()),
+                status: self.response.status(),
+                head_bytes: self.response.head_bytes,
+                body_bytes: self.response.body.bytes,
+            };
+            recorder.request(&link.at, now, link.is_minimal(), answer);
         }
         link.requests_done += 1;
         let open = self.response.keeps_alive();
@@ -290,6 +296,6 @@ fn has_arrived<S: Session>(link: &mut Link<S>) -> Result<bool, Failure> {
 /// The bytes of the next request.
 fn next_request<'s, S>(link: &Link<S>, script: &'s Script) -> &'s [u8] {
     let last = script.requests == Some(link.requests_done + 1);
-    let message = script.messages.at(link.place.wrapping_add(link.requests_done));
+    let message = script.messages.at(link.next_place());
     if last { &message.last_request } else { &message.request }
 }

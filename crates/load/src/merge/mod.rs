@@ -24,7 +24,7 @@ use self::compatible::{check_findings, check_parts};
 use self::hosts::host_parts;
 use self::outcomes::joined_outcomes;
 use self::specs::joined_spec;
-use self::times::{joined_clients, joined_histograms, summaries};
+use self::times::{joined_clients, joined_histograms, joined_urls, summaries};
 use self::verdicts::{joined_notes, joined_verdicts};
 use self::window::common_window;
 
@@ -102,6 +102,8 @@ pub fn merge(parts: &[Named], findings: &HostFindings) -> Result<RunRecord, Merg
         preflight: first.record.preflight.clone(),
         facts: joined_facts(records()),
         server_names: joined_names(records()),
+        statuses: joined_statuses(records()),
+        urls: joined_urls(parts)?,
         client_certificate: first.record.client_certificate.clone(),
         kinds,
         authenticated: records().map(|r| r.authenticated).sum(),
@@ -219,6 +221,14 @@ fn joined_names<'r>(mut records: impl Iterator<Item = &'r RunRecord>) -> Vec<Cou
         }
     }
     names
+}
+
+/// Responses by status, added over all records.
+fn joined_statuses<'r>(records: impl Iterator<Item = &'r RunRecord>) -> BTreeMap<String, u64> {
+    records.fold(BTreeMap::new(), |mut all, record| {
+        add_counts(&mut all, &record.statuses);
+        all
+    })
 }
 
 /// What confirmed the handshakes, added over all records.

@@ -15,7 +15,7 @@ use tlslab_wire::outcome::{Failure, Outcome};
 use tlslab_wire::reason::{OTHER, REASONS_LIMIT, Reason};
 
 use super::*;
-use crate::recorder::{Milestones, Recorder};
+use crate::recorder::{Answer, Milestones, Recorder};
 
 /// The processor time of each worker.
 const CPU: CpuTime = CpuTime { user_us: 5, system_us: 6 };
@@ -82,6 +82,7 @@ fn note(recorder: &mut Recorder, sample: &Sample, delay: Option<u64>) {
         let reason = Reason::named(format!("reason {number}"));
         recorder.troubled(outcome, None);
         recorder.reasons.note(outcome, &reason, u16::from(number));
+        recorder.pages.failed(u16::from(number % 2));
         return;
     }
     let [connect, handshake, first, rest] = sample.times;
@@ -96,7 +97,9 @@ fn note(recorder: &mut Recorder, sample: &Sample, delay: Option<u64>) {
         first_answered: started + connect + handshake + first,
     };
     let now = at.answered + rest;
-    recorder.request(&at, now, sample.is_minimal, 100, 1000);
+    let (page, status) = (u16::from(sample.is_minimal), 200 + u16::from(sample.is_resumed));
+    let answer = Answer { page, status, head_bytes: 100, body_bytes: 1000 };
+    recorder.request(&at, now, sample.is_minimal, answer);
     let bytes = Bytes {
         handshake_sent: 400,
         handshake_received: 900,
@@ -161,6 +164,8 @@ fn concluded(spec: RunSpec, workers: Vec<Recorder>) -> RunRecord {
         outcomes: notes.outcomes,
         facts: notes.facts,
         server_names: notes.server_names,
+        statuses: notes.statuses,
+        urls: notes.urls,
         client_certificate: None,
         kinds: notes.kinds,
         authenticated: notes.authenticated,

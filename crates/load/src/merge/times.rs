@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use hdrhistogram::Histogram;
 use tlslab_contract::histogram::{decoded, encoded, summary};
-use tlslab_contract::record::{CLIENTS, ClientTimes, RunRecord, Summary};
+use tlslab_contract::record::{CLIENTS, ClientTimes, CountedUrl, RunRecord, Summary};
 
 use super::{MergeError, Named, only_client};
 
@@ -56,6 +56,35 @@ pub fn joined_clients(parts: &[Named]) -> Result<BTreeMap<String, ClientTimes>, 
         (client.to_owned(), ClientTimes { connections, histograms, summaries })
     });
     Ok(named.collect())
+}
+
+/// The requests by URL, added. The specifications are the same, so all records have the same URLs in
+/// the same order.
+///
+/// # Errors
+/// A histogram cannot be read.
+pub fn joined_urls(parts: &[Named]) -> Result<Vec<CountedUrl>, MergeError> {
+    let urls = |part: &Named| part.record.urls.len();
+    (0..parts.iter().map(urls).min().unwrap_or(0)).map(|place| joined_url(parts, place)).collect()
+}
+
+/// The requests for the URL at this place, added.
+fn joined_url(parts: &[Named], place: usize) -> Result<CountedUrl, MergeError> {
+    let urls = || parts.iter().map(|part| &part.record.urls[place]);
+    let mut times = Times::new();
+    for Named { name, record } in parts {
+        let theirs = record.urls[place].histogram.iter();
+        let named = theirs.map(|text| ("exchange".to_owned(), text.clone())).collect();
+        add(&mut times, name, &named)?;
+    }
+    let times = times.get("exchange");
+    Ok(CountedUrl {
+        path: parts[0].record.urls[place].path.clone(),
+        requests: urls().map(|url| url.requests).sum(),
+        failed: urls().map(|url| url.failed).sum(),
+        exchange: times.map(summary),
+        histogram: times.map(encoded),
+    })
 }
 
 /// The histograms without the start delay, which belongs to no client.

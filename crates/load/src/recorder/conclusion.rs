@@ -4,14 +4,16 @@ use std::collections::BTreeMap;
 
 use super::histograms::Time;
 use super::names::Names;
+use super::pages::Pages;
 use super::part::Part;
 use super::reasons::Reasons;
 use super::round_trips::RoundTripCounts;
+use super::statuses::Statuses;
 use super::{ArrivalAccounting, Flight};
 use tlslab_contract::accounting::Outcomes;
 use tlslab_contract::record::{
-    Bytes, CLIENTS, ClientTimes, ConfirmedBy, CountedFacts, CountedName, Interval, Kinds, OpenLoop,
-    RoundTrips, StepResult, Summary,
+    Bytes, CLIENTS, ClientTimes, ConfirmedBy, CountedFacts, CountedName, CountedUrl, Interval,
+    Kinds, OpenLoop, RoundTrips, StepResult, Summary,
 };
 use tlslab_contract::spec::RunSpec;
 use tlslab_contract::spec::load::Rate;
@@ -25,6 +27,8 @@ pub struct Conclusion {
     pub outcomes: Outcomes,
     pub facts: Vec<CountedFacts>,
     pub server_names: Vec<CountedName>,
+    pub statuses: BTreeMap<String, u64>,
+    pub urls: Vec<CountedUrl>,
     pub authenticated: u64,
     pub minimal_client: u64,
     pub confirmed_by: ConfirmedBy,
@@ -51,6 +55,8 @@ pub struct Notes {
     pub facts: Vec<(Negotiated, u64)>,
     pub names: Names,
     pub reasons: Reasons,
+    pub statuses: Statuses,
+    pub pages: Pages,
     pub carried: u64,
     pub in_flight_at_stop: u64,
     pub waits_at_stop: Vec<Nanos>,
@@ -93,6 +99,8 @@ impl Conclusion {
             outcomes,
             facts: counted_facts(&notes.facts),
             server_names: notes.names.of(&spec.tls.server_names),
+            statuses: notes.statuses.counted(),
+            urls: notes.pages.of(&spec.http.paths),
             authenticated: notes.authenticated,
             minimal_client: notes.minimal_client,
             confirmed_by: notes.confirmed_by,

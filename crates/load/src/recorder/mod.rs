@@ -5,10 +5,12 @@ mod buckets;
 mod conclusion;
 mod histograms;
 mod names;
+mod pages;
 mod part;
 mod reasons;
 mod round_trips;
 mod second;
+mod statuses;
 mod totals;
 mod troubles;
 
@@ -17,10 +19,12 @@ pub use self::conclusion::Conclusion;
 use self::conclusion::Notes;
 use self::histograms::Time;
 use self::names::Names;
+pub use self::pages::Pages;
 use self::part::Part;
 use self::reasons::Reasons;
 use self::round_trips::RoundTripCounts;
 pub use self::second::{Percentiles, Second};
+use self::statuses::Statuses;
 pub use self::totals::Totals;
 use crate::trace::Trace;
 use tlslab_contract::record::{
@@ -51,6 +55,19 @@ pub struct Milestones {
     pub answered: Nanos,
     /// First byte of the connection's first response.
     pub first_answered: Nanos,
+}
+
+/// A complete response with an expected status.
+#[derive(Debug, Clone, Copy)]
+pub struct Answer {
+    /// The index of the requested page.
+    pub page: u16,
+    /// The status.
+    pub status: u16,
+    /// Bytes of the head; in HTTP/2 as compressed.
+    pub head_bytes: u64,
+    /// Bytes of the body.
+    pub body_bytes: u64,
 }
 
 /// The full handshakes and sessions of priming.
@@ -130,6 +147,10 @@ pub struct Recorder {
     pub names: Names,
     /// Causes of failures.
     pub reasons: Reasons,
+    /// Complete responses by status.
+    pub statuses: Statuses,
+    /// Requests by page, if there are several.
+    pub pages: Pages,
     /// Connections in flight when the measurement began.
     carried: u64,
     /// Connections in flight when the measurement ended.
@@ -172,6 +193,8 @@ impl Recorder {
             facts: Vec::new(),
             names: Names::default(),
             reasons: Reasons::default(),
+            statuses: Statuses::default(),
+            pages: Pages::default(),
             carried: 0,
             in_flight_at_stop: 0,
             waits_at_stop: Vec::new(),
@@ -218,9 +241,11 @@ impl Recorder {
     }
 
     /// Records an answered request of a connection made by the minimal client or the library.
-    pub fn request(&mut self, at: &Milestones, now: Nanos, minimal: bool, head: u64, body: u64) {
-        self.bytes.head += head;
-        self.bytes.body += body;
+    pub fn request(&mut self, at: &Milestones, now: Nanos, minimal: bool, answer: Answer) {
+        self.bytes.head += answer.head_bytes;
+        self.bytes.body += answer.body_bytes;
+        self.statuses.count(answer.status);
+        self.pages.answered(answer.page, now - at.requested);
         self.second.requests += 1;
         self.second.exchange.saturating_record(now - at.requested);
         self.second.times.exchange.note(now - at.requested);
@@ -365,6 +390,8 @@ impl Recorder {
         }
         self.names.merge(&other.names);
         self.reasons.merge(&other.reasons);
+        self.statuses.merge(&other.statuses);
+        self.pages.merge(&other.pages);
         self.carried += other.carried;
         self.in_flight_at_stop += other.in_flight_at_stop;
         self.waits_at_stop.extend_from_slice(&other.waits_at_stop);
@@ -393,6 +420,8 @@ impl Recorder {
             facts: self.facts,
             names: self.names,
             reasons: self.reasons,
+            statuses: self.statuses,
+            pages: self.pages,
             carried: self.carried,
             in_flight_at_stop: self.in_flight_at_stop,
             waits_at_stop: self.waits_at_stop,

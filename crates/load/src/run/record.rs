@@ -51,6 +51,8 @@ pub(super) fn record(
         notes: all_remarks(request, checked, &notes, slow_connects, of_processors),
         facts: notes.facts,
         server_names: notes.server_names,
+        statuses: notes.statuses,
+        urls: notes.urls,
         client_certificate: client_certificate(checked),
         kinds: notes.kinds,
         authenticated: notes.authenticated,
@@ -81,7 +83,7 @@ pub(super) fn record(
     }
 }
 
-/// The client's certificate, if it has one.
+/// The certificate that the client sends to servers that request one.
 fn client_certificate(checked: &Checked) -> Option<ClientCertificate> {
     let own = checked.settings.client_identity.as_ref()?;
     Some(ClientCertificate { key: own.key_kind(), sha256: own.fingerprint() })

@@ -12,7 +12,7 @@ use super::{Report, SWEEP, Share};
 use crate::connection::{Connection, Context, Start, Turn};
 use crate::event_loop::{Care, Entry, EventLoop, Policy};
 use crate::phase::Phase;
-use crate::recorder::{LONG_WAIT, Recorder};
+use crate::recorder::{LONG_WAIT, Pages, Recorder};
 use crate::trace::{Trace, TracedConnection};
 use tlslab_contract::record::WorkerUsage;
 use tlslab_system::clock::{Clock, MILLISECOND, Nanos};
@@ -56,6 +56,7 @@ impl<'r, B: Backend> Load<'r, B> {
         let open_loop = share.arrivals.take().map(|arrivals| OpenLoop::new(arrivals, slots));
         let mut recorder = Recorder::new(share.schedule.steps, open_loop.is_some());
         recorder.trace = Trace::new(share.trace);
+        recorder.pages = Pages::new(share.script.messages.pages());
         let usage = WorkerUsage { processor: share.processor, ..WorkerUsage::default() };
         Ok(Self {
             sessions: Sessions::new(backend, &share, slots, poller)?,

@@ -131,12 +131,30 @@ pub fn assert_accounting(record: &RunRecord) {
     assert_eq!(doubted, None, "{:?}", record.flight);
     assert_clients(record);
     assert_names(record);
+    assert_responses(record);
     assert_arrivals(record);
     assert_steps(record);
     let slices = record.intervals.iter();
     let (completed, failed) =
         slices.fold((0, 0), |sum, slice| (sum.0 + slice.completed, sum.1 + slice.failed));
     assert_eq!((completed, completed + failed), (outcomes.completed, outcomes.ended()));
+}
+
+/// Asserts that the responses by status are the requests and the failures by status, and that the
+/// requests of several URLs add up.
+fn assert_responses(record: &RunRecord) {
+    let refused = record.outcomes.failed.get("http_status").unwrap_or(&0);
+    assert_eq!(record.statuses.values().sum::<u64>(), record.requests + refused);
+    let (paths, urls) = (&record.spec.http.paths, &record.urls);
+    if paths.len() > 1 {
+        assert!(urls.iter().map(|url| &url.path).eq(paths.iter().map(|path| &path.path)));
+        assert_eq!(urls.iter().map(|url| url.requests).sum::<u64>(), record.requests);
+        let failed: u64 = urls.iter().map(|url| url.failed).sum();
+        assert!(*refused <= failed && failed <= record.outcomes.failures());
+        assert!(urls.iter().all(|url| url.exchange.is_some_and(|times| times.n == url.requests)));
+    } else {
+        assert_eq!(*urls, []);
+    }
 }
 
 /// Asserts that a part of a time is no longer than the whole. Histograms have three digits.

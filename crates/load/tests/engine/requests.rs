@@ -9,6 +9,10 @@ use tlslab_contract::spec::{
     RunSpec, Stop, WeightedPath,
 };
 use tlslab_serve::{ServeSpec, Server, ServerBackend};
+use tlslab_testkit::certificates::{Authority, Key};
+use tlslab_testkit::peers::script::Act;
+use tlslab_testkit::peers::{Peer, answering, secured};
+use tlslab_testkit::tls_server::Settings;
 use tlslab_tls::TrustAnchors;
 use tlslab_tls::self_signed::self_signed;
 use tlslab_wire::names::KeyKind;
@@ -82,6 +86,33 @@ fn pages_are_asked_for_by_their_weights_exactly() {
         assert_all_completed(&record);
         // Four rounds of five requests: 3 of the first page, 1 of each of the others.
         assert_eq!(record.bytes.body, 4 * (3 * 1000 + 10), "{version:?}");
+        assert!(record.urls.iter().map(|url| (url.requests, url.failed)).eq([
+            (12, 0),
+            (4, 0),
+            (4, 0)
+        ]));
+        assert_eq!(record.statuses, [("200".to_owned(), 20)].into());
+    }
+}
+
+#[test]
+fn a_failure_counts_for_the_page_that_was_requested_and_its_response_for_its_status() {
+    const ANSWER: &[u8] = b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n";
+    let identities = vec![Authority::new("tlslab test").issue(Key::P256)];
+    let settings = Settings { identities, body_length: 100, ..Settings::default() };
+    let page = |path: &str| WeightedPath { path: path.to_owned(), weight: 1 };
+    for (fault, statuses) in [
+        (answering(&settings, ANSWER), [("200", 4), ("503", 6)].as_slice()),
+        (secured(&settings, vec![Act::Receive, Act::Reset]), &[("200", 4)]),
+    ] {
+        // The first two connections are those before the load, one for each page.
+        let peer = Peer::start(&settings, 6, fault);
+        let mut spec = spec(peer.address(), BackendChoice::Auto);
+        spec.http.paths = vec![page("/a"), page("/b")];
+        let record = measured(RunSpec { stop: Stop::Count(10), ..spec }, TrustAnchors::Anyone);
+        assert!(record.urls.iter().map(|url| (url.requests, url.failed)).eq([(2, 3), (2, 3)]));
+        let statuses = statuses.iter().map(|(status, count)| ((*status).to_owned(), *count));
+        assert_eq!(record.statuses, statuses.collect());
     }
 }
 

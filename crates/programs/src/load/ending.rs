@@ -40,6 +40,21 @@ impl Ending {
         Self::new(code, reason, for_people)
     }
 
+    /// The end of a run under conditions, of which each that holds has a line here. The lines go to
+    /// standard error. A run that is not valid or was interrupted keeps its end.
+    pub fn failed_by(self, lines: impl Iterator<Item = String>, for_people: bool) -> Self {
+        let mut holds = false;
+        for line in lines {
+            holds = true;
+            // An error is ignored: standard error is closed.
+            let _ = writeln!(io::stderr(), "{line}");
+        }
+        if holds && self.code == 0 {
+            return Self::new(AGAINST, "a condition of --fail-if holds, see above", for_people);
+        }
+        self
+    }
+
     /// Writes the last line to standard error; returns the exit code.
     pub fn conclude(self) -> ExitCode {
         if let Some(reason) = self.reason {

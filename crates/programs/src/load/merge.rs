@@ -11,8 +11,10 @@ use tlslab_load::merge::{HostFindings, MergeError, Named, merge};
 use crate::load::arguments::Format;
 use crate::load::deliver;
 use crate::load::ending::Ending;
+use crate::load::fail_if::Condition;
 use crate::load::output::OutputFile;
 use crate::load::problem::Problem;
+use crate::load::summary::Aside;
 
 /// The command line of `merge`.
 #[derive(Debug, Args)]
@@ -47,6 +49,11 @@ pub struct MergeCommand {
     /// Print the merged record as JSON; same as --format json
     #[arg(long)]
     json: bool,
+
+    /// End with exit code 1 if this holds for all generators together: p99>50ms, rate<1000,
+    /// requests<5000, failed>0, failed>1% (repeatable; see --help of a load)
+    #[arg(long, value_name = "CONDITION")]
+    fail_if: Vec<Condition>,
 }
 
 impl MergeCommand {
@@ -74,7 +81,7 @@ pub fn carry_out(command: &MergeCommand) -> Result<Ending, Problem> {
         parts => merge(parts, &command.findings()?).map_err(|error| problem(&error))?,
     };
     let format = if command.json { Format::Json } else { command.format };
-    deliver(&record, None, format, output)
+    deliver(&record, &Aside::default(), format, output, &command.fail_if)
 }
 
 /// Reads the record that an argument `NAME=FILE` or `FILE` names.

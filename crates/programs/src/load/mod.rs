@@ -5,6 +5,7 @@ mod barrier;
 mod certificate;
 mod ending;
 mod events;
+mod fail_if;
 mod hold;
 #[cfg_attr(not(feature = "openssl"), path = "no_in_memory.rs")]
 mod in_memory;
@@ -39,10 +40,11 @@ use self::arguments::{Arguments, Format};
 use self::barrier::Barrier;
 use self::ending::Ending;
 use self::events::Reporter;
+use self::fail_if::Condition;
 use self::mode::CommandLine;
 use self::output::OutputFile;
 use self::problem::Problem;
-use self::server::ServerUsage;
+use self::summary::Aside;
 use self::trace::TraceFile;
 
 /// Runs the command line.
@@ -129,7 +131,10 @@ fn load(arguments: &Arguments) -> Result<Ending, Problem> {
         run(&spec, &checked, &mut reporter, &interrupt)?
     };
     let server = reporter.take_usage();
-    let ending = deliver(&record, server.as_ref(), arguments.format(), output);
+    let default_connections = arguments.default_connections(&spec.spec().load);
+    let aside = Aside { server, default_connections };
+    let conditions = &arguments.load.fail_if;
+    let ending = deliver(&record, &aside, arguments.format(), output, conditions);
     let traced =
         trace.zip(reporter.take_trace()).map_or(Ok(()), |(file, trace)| file.write(&trace));
     let logged = log.map_or(Ok(()), |log| log.finish());
@@ -139,36 +144,34 @@ fn load(arguments: &Arguments) -> Result<Ending, Problem> {
     Ok(ending)
 }
 
-/// Writes a record to its file, if it has one, and prints it in this format. A record that cannot
-/// be written is also printed as JSON, so that it is not lost.
+/// Writes a record to its file, if it has one, prints it in this format, and checks conditions. A
+/// record that cannot be written is also printed as JSON, so that it is not lost.
 fn deliver(
     record: &RunRecord,
-    server: Option<&ServerUsage>,
+    aside: &Aside,
     format: Format,
     output: Option<OutputFile>,
+    conditions: &[Condition],
 ) -> Result<Ending, Problem> {
     let line = json_line(record)?;
     let stored = output.map_or(Ok(()), |file| file.write(|out| out.write_all(line.as_bytes())));
-    let ending = print_record(record, server, format);
+    let ending = print_record(record, aside, format);
     if stored.is_err() && format != Format::Json {
         // The error of the file is reported.
         let _ = io::stdout().write_all(line.as_bytes());
     }
-    stored.and(ending)
+    let failures = conditions.iter().filter_map(|condition| condition.failure(record));
+    stored.and(ending).map(|ending| ending.failed_by(failures, format != Format::Json))
 }
 
-/// Prints a record in this format, with the server's use of its processors if known. The exit code
-/// follows from the record's verdicts.
-fn print_record(
-    record: &RunRecord,
-    server: Option<&ServerUsage>,
-    format: Format,
-) -> Result<Ending, Problem> {
+/// Prints a record in this format, with what is known beside it. The exit code follows from the
+/// record's verdicts.
+fn print_record(record: &RunRecord, aside: &Aside, format: Format) -> Result<Ending, Problem> {
     let shown = match format {
         Format::Json => json_line(record)?,
-        Format::Text => summary::text(record, server),
-        Format::Markdown => summary::markdown(record, server),
-        Format::Csv => summary::csv(record, server),
+        Format::Text => summary::text(record, aside),
+        Format::Markdown => summary::markdown(record, aside),
+        Format::Csv => summary::csv(record, aside.server.as_ref()),
     };
     io::stdout().write_all(shown.as_bytes())?;
     Ok(Ending::of(&record.verdicts, format != Format::Json))

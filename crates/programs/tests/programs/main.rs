@@ -1,6 +1,7 @@
 //! The programs as users start them, in one test program: linking is the largest cost of tests.
 
 mod barrier;
+mod fail_if;
 mod hold_cli;
 mod host_faults;
 mod identities;

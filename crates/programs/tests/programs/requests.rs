@@ -62,7 +62,13 @@ fn several_urls_share_the_requests_and_a_file_may_list_them() {
     for asked in [&[&*large, &*small, "--weight", "3,1"][..], &["--urls", list.path()]] {
         let said = run(&[&flags[..], asked].concat());
         good(&said);
-        assert_eq!(record(&said)["bytes"]["body"], 2 * (3 * 1000 + 10));
+        let record = record(&said);
+        assert_eq!(record["bytes"]["body"], 2 * (3 * 1000 + 10));
+        assert_eq!(record["statuses"], serde_json::json!({ "200": 8 }));
+        assert_eq!(
+            (&record["urls"][0]["requests"], &record["urls"][1]["requests"]),
+            (&6.into(), &2.into())
+        );
     }
     refused(&[&*large, "https://localhost:1/"], 2, "usage");
 }
@@ -76,9 +82,14 @@ fn the_record_goes_to_a_file_and_figures_to_people() {
     let written: serde_json::Value =
         serde_json::from_str(&fs::read_to_string(file.path()).unwrap()).unwrap();
     assert_eq!(written["outcomes"]["completed"], 4);
-    for words in
-        ["1 connection at once", "4 connections completed", "p99.9", "µs/connection", "valid: "]
-    {
+    for words in [
+        "4 connections at once (default: as many as --count), 1 worker thread",
+        "p99.9",
+        "4 connections completed",
+        " responses by status: 200 4\n",
+        "µs/connection",
+        "valid: ",
+    ] {
         assert!(said.stdout.contains(words), "{words}: {}", said.stdout);
     }
     refused(&["--insecure", "-o", "/no/such/folder/r", &url], 3, "output");

@@ -143,7 +143,17 @@ impl Messages {
 
     /// The request at this position of the order, which repeats.
     pub fn at(&self, place: u32) -> &Message {
-        &self.each[usize::from(self.order[place as usize % self.order.len()])]
+        &self.each[usize::from(self.page(place))]
+    }
+
+    /// The index of the page that is requested at this position of the order.
+    pub fn page(&self, place: u32) -> u16 {
+        self.order[place as usize % self.order.len()]
+    }
+
+    /// The number of pages.
+    pub fn pages(&self) -> usize {
+        self.each.len()
     }
 
     /// The body of every request, if any.
@@ -224,6 +234,9 @@ mod tests {
         let first = paths(&made(1));
         let count = |path: &str| first.iter().filter(|each| *each == path).count();
         assert_eq!((count("/a"), count("/b"), count("/c")), (6, 2, 12));
+        let named = |place| ["/a", "/b", "/c"][usize::from(made(1).page(place))];
+        assert!((0..20).all(|place| named(place) == first[place as usize]));
+        assert_eq!(made(1).pages(), 3);
         assert_eq!(first, paths(&made(1)));
         assert!((2..12).any(|seed| paths(&made(seed)) != first));
     }

@@ -4,12 +4,12 @@ use std::ops::Range;
 
 use proptest::prelude::*;
 use tlslab_contract::record::{RunRecord, StepResult, VerdictCode};
-use tlslab_contract::spec::RunSpec;
 use tlslab_contract::spec::load::Rate;
+use tlslab_contract::spec::{RunSpec, WeightedPath};
 use tlslab_system::clock::{Nanos, SECOND};
 
 use super::{CPU, Sample, concluded, merge, named, note, sample, spec};
-use crate::recorder::{ArrivalAccounting, Flight, Primed, Recorder};
+use crate::recorder::{ArrivalAccounting, Flight, Pages, Primed, Recorder};
 
 /// The shape of a load: generators, workers of each, steps, and whether the loop is open.
 #[derive(Debug, Clone, Copy)]
@@ -33,6 +33,8 @@ impl Shape {
     /// The specification of N of the generators together.
     fn spec(self, hosts: usize) -> RunSpec {
         let mut spec = spec();
+        let path = |path: &str| WeightedPath { path: path.to_owned(), weight: 1 };
+        spec.http.paths = vec![path("/a"), path("/b")];
         spec.connections = u32::try_from(hosts).unwrap();
         spec.threads = u32::try_from(hosts * self.workers).unwrap();
         let rate = 10.0 * hosts as f64;
@@ -69,6 +71,7 @@ fn loads() -> impl Strategy<Value = (Shape, Vec<Made>)> {
 /// The notes of a worker. Every sum in them differs from that of any other worker.
 fn notes(shape: Shape, worker: usize, all: &[Made]) -> Recorder {
     let mut recorder = Recorder::new(shape.steps, shape.is_open);
+    recorder.pages = Pages::new(2);
     let times = worker as u64 + 1;
     recorder.start_measurement(2 * times);
     recorder.in_flight_at_stop = 2 * times;
@@ -115,6 +118,8 @@ proptest! {
         prop_assert!(merged.outcomes.balanced());
         prop_assert_eq!(merged.verdicts[0].code, VerdictCode::Valid);
         prop_assert_eq!(merged.hosts.len(), shape.hosts);
+        prop_assert_eq!(merged.statuses.values().sum::<u64>(), merged.requests);
+        prop_assert_eq!(merged.urls.iter().map(|url| url.requests).sum::<u64>(), merged.requests);
         let of_hosts: u64 = merged.hosts.iter().map(|host| host.outcomes.completed).sum();
         prop_assert_eq!(of_hosts, whole.outcomes.completed);
         // One generator's record lacks some fields, which are copied from the merged record. Merged

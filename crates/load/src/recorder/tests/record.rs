@@ -28,6 +28,7 @@ const CLOSED: Milestones = Milestones { intended: 0, ..AT };
 
 const BYTES: Bytes =
     Bytes { handshake_sent: 1, handshake_received: 2, sent: 3, received: 4, head: 0, body: 0 };
+const ANSWER: Answer = Answer { page: 1, status: 203, head_bytes: 100, body_bytes: 1000 };
 const CPU: CpuTime = CpuTime { user_us: 5, system_us: 6 };
 
 const FAILED: Outcome = Outcome::Failed(Failure::Reset);
@@ -58,7 +59,7 @@ fn spec() -> RunSpec {
 fn each_time_is_that_between_its_two_instants() {
     let mut recorder = Recorder::new(1, true);
     recorder.started(Some(2 * MILLISECOND));
-    recorder.request(&AT, END, true, 100, 1000);
+    recorder.request(&AT, END, true, ANSWER);
     recorder.completed(&AT, END, negotiated(1), &BYTES);
     let part = &recorder.parts[0];
     assert_eq!((part.started, part.completed, part.requests), (1, 1, 1));
@@ -92,6 +93,7 @@ fn each_time_is_that_between_its_two_instants() {
     let received = (recorder.bytes.handshake_received, recorder.bytes.received);
     assert_eq!((sent, received), ((1, 3), (2, 4)));
     assert_eq!((recorder.bytes.head, recorder.bytes.body), (100, 1000));
+    assert_eq!(recorder.statuses.counted(), [("203".to_owned(), 1)].into());
 }
 
 #[test]
@@ -235,7 +237,7 @@ fn steps_of_connections_have_their_level_and_two_clients_their_own_times() {
         recorder.completed(&CLOSED, END, negotiated(1), &BYTES);
         for _ in 0..times {
             recorder.completed(&CLOSED, END, resumed(EarlyData::None), &BYTES);
-            recorder.request(&CLOSED, END, false, 100, 1000);
+            recorder.request(&CLOSED, END, false, ANSWER);
         }
         recorder.close_step(1, SECOND, (end - 1) * SECOND, end * SECOND, CPU);
         recorder.close_step(1, SECOND, end * SECOND, (2 * end) * SECOND, CPU);

@@ -6,8 +6,9 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use tlslab_contract::spec::load::{ArrivalProcess, LoadSpec, Ramp, Rate};
 
+use crate::load::fail_if::Condition;
 use crate::load::problem::Problem;
-use crate::values::{milliseconds, time};
+use crate::values::{milliseconds, per_second, time};
 
 /// The highest number of connections in a trace. Each takes 72 bytes of memory during the run.
 const TRACE_LIMIT: u32 = 1_000_000;
@@ -17,8 +18,9 @@ const TRACE_LIMIT: u32 = 1_000_000;
 #[command(next_help_heading = "Load")]
 pub struct LoadArguments {
     /// Connections in flight; in steps of equal length: 1,2,4,8. With --rate: their limit
-    #[arg(short, long, default_value = "1", value_parser = connections, value_name = "N[,N...]")]
-    pub connections: Connections,
+    /// [default: 32 for each worker thread; with --rate the arrivals of a second, 32 at least]
+    #[arg(short, long, value_parser = connections, value_name = "N[,N...]")]
+    pub connections: Option<Connections>,
 
     /// Open loop: new connections per second, whether or not earlier ones have ended: 500 or 500/s;
     /// steps 100,200,400; a ramp 100..5000 over 30s (also: --rate 100..5000 --over 30s)
@@ -61,6 +63,13 @@ pub struct LoadArguments {
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub trace: Option<String>,
 
+    /// End with exit code 1 if this holds: p99>50ms (also p50, p90, p95, p999, mean), rate<1000
+    /// (connections/s), requests<5000 (requests/s), failed>0 or failed>1% (repeatable). Times are
+    /// service times, with --rate response times
+    #[arg(long, value_name = "CONDITION", help_heading = "Output",
+        conflicts_with_all = ["probe", "levels", "preflight", "print_schema"])]
+    pub fail_if: Vec<Condition>,
+
     /// Print one line per second to standard error, also with --json
     #[arg(long, conflicts_with = "events", help_heading = "Output")]
     pub progress: bool,
@@ -100,7 +109,7 @@ impl LoadArguments {
             },
             realtime: self.realtime,
             seed: self.seed,
-            connection_steps: self.connections.steps(),
+            connection_steps: self.connections.as_ref().map(Connections::steps).unwrap_or_default(),
             open_within_ms: milliseconds(self.open_within),
             think_us: u64::try_from(self.think.as_micros()).unwrap_or(u64::MAX),
             trace: 0,
@@ -169,14 +178,6 @@ fn rate(words: &str, over: Option<Duration>, measure: Option<Duration>) -> Resul
     }
     let mut levels = rates.split(',').map(number).collect::<Result<Vec<_>, _>>()?;
     Ok(if levels.len() == 1 { Rate::Constant(levels.remove(0)) } else { Rate::Steps(levels) })
-}
-
-/// A number of connections per second: `500`, `500/s` or `5k/s`, as in `tlslab plan`.
-fn per_second(text: &str) -> Option<f64> {
-    let text = text.trim();
-    let text = text.strip_suffix("/s").unwrap_or(text);
-    let (number, times) = text.strip_suffix('k').map_or((text, 1.0), |number| (number, 1000.0));
-    number.parse::<f64>().ok().map(|number| number * times)
 }
 
 fn connections(text: &str) -> Result<Connections, String> {

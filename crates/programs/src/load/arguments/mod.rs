@@ -1,5 +1,6 @@
 //! The command line of `tlslab-load`, and its conversion to a specification.
 
+mod default_connections;
 pub mod hold;
 mod http;
 pub mod load;
@@ -18,11 +19,13 @@ use std::time::Duration;
 use clap::{Parser, ValueEnum};
 use clap_complete::Shell;
 use serde::de::DeserializeOwned;
+use tlslab_contract::spec::load::LoadSpec;
 use tlslab_contract::spec::{
     Deadlines, RequestsPerConnection, RunSpec, SPEC_SCHEMA, SpecError, Stop,
 };
 
-use self::load::LoadArguments;
+use self::default_connections::DefaultConnections;
+use self::load::{Connections, LoadArguments};
 use self::probe::ProbeArguments;
 use self::shape::ShapeArguments;
 use self::tls::TlsArguments;
@@ -223,6 +226,19 @@ impl Arguments {
         Ok(spec)
     }
 
+    /// The number of connections that the options give, or the default.
+    fn connections(&self, load: &LoadSpec) -> u32 {
+        let of_hold = self.hold.is_asked_for().then_some(1);
+        let given = self.load.connections.as_ref().map(Connections::most).or(of_hold);
+        given.unwrap_or_else(|| DefaultConnections::new(self.threads, load, self.count).number)
+    }
+
+    /// How the number of connections results, if no option gives it.
+    pub fn default_connections(&self, load: &LoadSpec) -> Option<String> {
+        let is_given = self.spec.is_some() || self.load.connections.is_some();
+        (!is_given).then(|| DefaultConnections::new(self.threads, load, self.count).words)
+    }
+
     /// The specification of a probe, from JSON or from flags.
     #[cfg(feature = "openssl")]
     pub fn probe_spec(&self) -> Result<tlslab_probe::ProbeSpec, Problem> {
@@ -263,7 +279,7 @@ impl Arguments {
             schema: SPEC_SCHEMA.to_owned(),
             url,
             connect_to: self.urls.connect_to.clone(),
-            connections: self.load.connections.most(),
+            connections: self.connections(&load),
             threads: self.threads,
             cpus: self.cpu.clone().unwrap_or_default().0,
             warmup_ms: milliseconds(self.warmup),

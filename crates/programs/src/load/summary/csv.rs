@@ -20,6 +20,13 @@ pub fn csv(record: &RunRecord, server: Option<&ServerUsage>) -> String {
     lines.add("requests_per_s", "1/s", rate(record.requests));
     lines.count("connections", outcomes.completed);
     lines.count("requests", record.requests);
+    lines.add("responses.head", "B", Some(record.bytes.head.to_string()));
+    lines.add("responses.body", "B", Some(record.bytes.body.to_string()));
+    lines.add("responses_per_s", "B/s", rate(record.bytes.head + record.bytes.body));
+    for (status, number) in &record.statuses {
+        lines.count(&format!("status.{status}"), *number);
+    }
+    urls(record, &mut lines);
     troubles(record, &mut lines);
     latencies(record, &mut lines);
     lines.add("generator.user", "us", Some(record.cpu.user_us.to_string()));
@@ -30,6 +37,19 @@ pub fn csv(record: &RunRecord, server: Option<&ServerUsage>) -> String {
     let verdicts: Vec<_> = record.verdicts.iter().map(|verdict| name(verdict.code)).collect();
     lines.add("verdict", "", Some(verdicts.join(" ")));
     lines.0
+}
+
+/// The requests of each of several URLs, in the order of the specification.
+fn urls(record: &RunRecord, lines: &mut Lines) {
+    for (url, place) in record.urls.iter().zip(1..) {
+        let figure = format!("url.{place}");
+        lines.add(&figure, "", Some(url.path.clone()));
+        lines.count(&format!("{figure}.requests"), url.requests);
+        lines.count(&format!("{figure}.failed"), url.failed);
+        if let Some(times) = &url.exchange {
+            lines.times(&format!("{figure}.exchange"), times);
+        }
+    }
 }
 
 /// Failures by class, and unexpected handshakes by the fact that differed, each with its reasons.

@@ -3,6 +3,7 @@
 
 mod advice;
 mod csv;
+mod histogram;
 mod table;
 mod tables;
 
@@ -12,11 +13,12 @@ use std::io;
 use terminal_size::{Width, terminal_size_of};
 use tlslab_contract::record::{ConfirmedBy, OpenLoop, RoundTrips, RunRecord, VerdictCode};
 use tlslab_contract::spec::{RequestsPerConnection, RunSpec};
-use tlslab_wire::wording::{counted, grouped};
+use tlslab_wire::wording::{counted, decimal, grouped, scaled};
 
 use self::advice::what_to_do;
 pub use self::csv::csv;
 use self::tables::figure;
+pub use self::tables::main_time;
 use crate::load::server::ServerUsage;
 
 /// The lowest width of a summary in columns.
@@ -25,18 +27,27 @@ const FEWEST: usize = 80;
 /// The width in columns if standard output is not a terminal.
 const ELSEWHERE: usize = 100;
 
+/// What a summary shows beside the record.
+#[derive(Debug, Default)]
+pub struct Aside {
+    /// The server's use of its processors, if known.
+    pub server: Option<ServerUsage>,
+    /// How the number of connections results, if no option gave it.
+    pub default_connections: Option<String>,
+}
+
 /// The summary for a terminal, in its width or the width of COLUMNS.
-pub fn text(record: &RunRecord, server: Option<&ServerUsage>) -> String {
+pub fn text(record: &RunRecord, aside: &Aside) -> String {
     let given = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     let terminal = || terminal_size_of(io::stdout()).map(|(Width(columns), _)| columns.into());
-    text_within(given.or_else(terminal).unwrap_or(ELSEWHERE), record, server)
+    text_within(given.or_else(terminal).unwrap_or(ELSEWHERE), record, aside)
 }
 
 /// The summary with tables of N columns. Sentences are not folded: a terminal folds them, and a
 /// program can search for them.
-fn text_within(columns: usize, record: &RunRecord, server: Option<&ServerUsage>) -> String {
-    let mut text = headline(record);
-    for table in tables::all(record, server) {
+fn text_within(columns: usize, record: &RunRecord, aside: &Aside) -> String {
+    let mut text = headline(record, aside);
+    for table in tables::all(record, aside.server.as_ref()) {
         text.push('\n');
         text.push_str(&table.text(columns.max(FEWEST)));
     }
@@ -46,12 +57,12 @@ fn text_within(columns: usize, record: &RunRecord, server: Option<&ServerUsage>)
 }
 
 /// The summary in Markdown.
-pub fn markdown(record: &RunRecord, server: Option<&ServerUsage>) -> String {
+pub fn markdown(record: &RunRecord, aside: &Aside) -> String {
     let mut text = String::new();
-    let lines = headline(record);
+    let lines = headline(record, aside);
     let lines = lines.lines().map(str::trim).filter(|line| !line.is_empty());
     lines.for_each(|line| line_of(&mut text, &format!("- {line}")));
-    for table in tables::all(record, server) {
+    for table in tables::all(record, aside.server.as_ref()) {
         text.push('\n');
         text.push_str(&table.markdown());
     }
@@ -66,18 +77,11 @@ fn line_of(text: &mut String, line: &str) {
 }
 
 /// The kind of load, and the rates, first the rate of interest.
-fn headline(record: &RunRecord) -> String {
+fn headline(record: &RunRecord, aside: &Aside) -> String {
     let spec = &record.spec;
     let mut text = String::new();
-    let load = match spec.load.rate {
-        Some(_) => {
-            format!("open loop, at most {} at once", counted(spec.connections, "connection"))
-        }
-        None => format!("{} at once", counted(spec.connections, "connection")),
-    };
-    let seconds = figure((record.seconds > 0.0).then_some(record.seconds), 2);
     line_of(&mut text, &format!("{} at {} by {}", spec.url, record.address, record.backend));
-    line_of(&mut text, &format!("{load}, {}, {seconds} s", counted(spec.threads, "worker thread")));
+    line_of(&mut text, &load(record, aside));
     text.push('\n');
     let connections = (record.outcomes.completed, "connection", "completed");
     let requests = (record.requests, "request", "answered");
@@ -91,6 +95,8 @@ fn headline(record: &RunRecord) -> String {
         let rate = figure((record.seconds > 0.0).then(|| number as f64 / record.seconds), 1);
         line_of(&mut text, &format!("{rate:>12} {name}s/s  {} {done}", counted(number, name)));
     }
+    transfer(record).into_iter().for_each(|line| line_of(&mut text, &line));
+    statuses(record).into_iter().for_each(|line| line_of(&mut text, &line));
     if spec.handshake_only && record.confirmed_by.total() > 0 {
         line_of(&mut text, &confirmed(record.confirmed_by));
     }
@@ -113,6 +119,50 @@ fn headline(record: &RunRecord) -> String {
         line_of(&mut text, &arrivals(open_loop));
     }
     text
+}
+
+/// The kind and the length of the load.
+fn load(record: &RunRecord, aside: &Aside) -> String {
+    let spec = &record.spec;
+    let loop_of = if spec.load.rate.is_some() { "open loop, at most " } else { "" };
+    let why = aside.default_connections.as_ref().map(|words| format!(" ({words})"));
+    let seconds = figure((record.seconds > 0.0).then_some(record.seconds), 2);
+    format!(
+        "{loop_of}{} at once{}, {}, {seconds} s",
+        counted(spec.connections, "connection"),
+        why.unwrap_or_default(),
+        counted(spec.threads, "worker thread")
+    )
+}
+
+/// The bytes of the responses, by second and in all; without requests those of the connections.
+fn transfer(record: &RunRecord) -> Option<String> {
+    let bytes = &record.bytes;
+    let sized = |bytes: u64| {
+        let (number, unit) = scaled(bytes as f64);
+        format!("{} {unit}", decimal(number, if unit == "B" { 0 } else { 1 }))
+    };
+    let (total, words) = match bytes.head + bytes.body {
+        0 => {
+            let words = format!("{} received, {} sent", sized(bytes.received), sized(bytes.sent));
+            (bytes.received, words)
+        }
+        total => {
+            let words =
+                format!("{} of responses, {} of it bodies", sized(total), sized(bytes.body));
+            (total, words)
+        }
+    };
+    let (rate, unit) = (record.seconds > 0.0).then(|| scaled(total as f64 / record.seconds))?;
+    (total > 0).then(|| format!("{:>12} {unit}/s  {words}", decimal(rate, 1)))
+}
+
+/// The responses by status.
+fn statuses(record: &RunRecord) -> Option<String> {
+    let counts = record.statuses.iter().map(|(status, count)| (status, grouped(*count)));
+    let counts: Vec<_> = counts.map(|(status, count)| format!("{status} {count}")).collect();
+    let line = format!("{:>12} responses by status: {}", "", counts.join("; "));
+    (!counts.is_empty()).then_some(line)
 }
 
 /// The signs by which the server confirmed handshakes without a request.
@@ -208,4 +258,4 @@ fn unit(spec: &RunSpec, record: &RunRecord) -> (u64, &'static str) {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

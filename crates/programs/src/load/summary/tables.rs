@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use tlslab_contract::record::{
-    CountedName, Place, RunRecord, StepResult, Summary, busiest, places,
+    CountedName, CountedUrl, Place, RunRecord, StepResult, Summary, busiest, places,
 };
+use tlslab_contract::spec::{RequestsPerConnection, RunSpec};
 use tlslab_wire::wording::{counted, decimal, grouped, plain};
 
 use super::table::{Lead, Table};
-use super::unit;
+use super::{histogram, unit};
 use crate::load::server::{ServerUsage, TICK_US};
 
 /// The text in place of a missing value.
@@ -29,12 +30,24 @@ const LATENCIES: [(&str, &str, &str); 10] = [
     ("response", "response", "due until the last byte: what a user waits for"),
 ];
 
+/// The kind of time that matters most in a run: from when a connection was due, in an open loop;
+/// of a whole connection; or of a request, if connections stay open.
+pub fn main_time(spec: &RunSpec) -> &'static str {
+    match spec.requests_per_connection {
+        _ if spec.load.rate.is_some() => "response",
+        RequestsPerConnection::Unlimited => "exchange",
+        RequestsPerConnection::Count(_) => "service",
+    }
+}
+
 /// All tables that apply to this record.
 pub fn all(record: &RunRecord, server: Option<&ServerUsage>) -> Vec<Table> {
     let tables = [
         hosts(record),
         steps(record),
         Some(latencies(record)),
+        histogram::table(record),
+        urls(record),
         troubles(record),
         names(record),
         Some(handshakes(record)),
@@ -116,6 +129,37 @@ fn troubles(record: &RunRecord) -> Option<Table> {
     };
     table.rows = by_count(&outcomes.failed, "");
     table.rows.extend(by_count(&outcomes.unexpected, "unexpected "));
+    (!table.rows.is_empty()).then_some(table)
+}
+
+/// The highest number of URLs shown, most requested first; the record contains all.
+const URLS: usize = 20;
+
+/// The requests of each of several URLs.
+fn urls(record: &RunRecord) -> Option<Table> {
+    let mut urls: Vec<_> = record.urls.iter().collect();
+    urls.sort_by_key(|url| std::cmp::Reverse(url.requests + url.failed));
+    let head = ["requests/s", "failed", "p50 ms", "p99 ms", "URL (times of its requests)"];
+    let mut table = Table::new("requests", Lead::Figure, head);
+    for CountedUrl { path, requests, failed, exchange, .. } in urls.iter().take(URLS) {
+        let rate = (record.seconds > 0.0).then(|| *requests as f64 / record.seconds);
+        let [p50, _, p99, ..] = exchange.as_ref().map_or([None; 5], quantiles);
+        table.rows.push(vec![
+            grouped(*requests),
+            figure(rate, 1),
+            grouped(*failed),
+            figure(p50, 3),
+            figure(p99, 3),
+            path.clone(),
+        ]);
+    }
+    if let Some(more) = urls.len().checked_sub(URLS + 1) {
+        let left: u64 = urls[URLS..].iter().map(|url| url.requests).sum();
+        let mut row = vec![NOTHING.to_owned(); 5];
+        row[0] = grouped(left);
+        row.push(format!("{} more: see the record", grouped(more as u64 + 1)));
+        table.rows.push(row);
+    }
     (!table.rows.is_empty()).then_some(table)
 }
 

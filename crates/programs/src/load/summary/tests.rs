@@ -1,12 +1,12 @@
 use tlslab_contract::record::{
-    ClientTimes, CountedFacts, CountedName, RunRecord, Summary, Verdict, VerdictCode,
+    ClientTimes, CountedFacts, CountedName, CountedUrl, RunRecord, Summary, Verdict, VerdictCode,
 };
 use tlslab_tls::rustls::certificate_error::{EXPIRED, UNKNOWN_ISSUER, WRONG_NAME};
 use tlslab_wire::reason::{CountedReason, Example};
 
 use super::advice::what_to_do;
 use super::tables::figure;
-use super::{csv, markdown, tables, text_within};
+use super::{Aside, csv, markdown, tables, text_within};
 use crate::load::shown::assert_shown;
 
 /// A record without content except its histograms.
@@ -40,7 +40,7 @@ const EMPTY: &str = r#"{
     "histograms": {}, "summaries": {}, "intervals": [], "verdicts": []
 }"#;
 
-fn empty() -> RunRecord {
+pub fn empty() -> RunRecord {
     serde_json::from_str(EMPTY).unwrap()
 }
 
@@ -60,7 +60,7 @@ fn the_share_of_resumed_sessions_is_that_of_the_connections_that_were_to_resume(
     let mut record = empty();
     record.kinds.resumed = 176;
     record.outcomes.unexpected.insert("kind".to_owned(), 160);
-    let shown = text_within(130, &record, None);
+    let shown = text_within(130, &record, &Aside::default());
     assert!(shown.contains("176  resumed an earlier session (52.38 % of those that"), "{shown}");
 }
 
@@ -110,13 +110,13 @@ fn tables_fit_the_columns_and_lose_no_word() {
                 rows += 1;
             }
         }
-        let text = text_within(columns, &record, None);
+        let text = text_within(columns, &record, &Aside::default());
         let whole = text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(whole.contains(words.trim_end()), "{text}");
         assert!(whole.contains("due until the last byte: what a user waits for"), "{text}");
         assert!(text.lines().count() >= rows);
     }
-    let text = text_within(130, &record, None);
+    let text = text_within(130, &record, &Aside::default());
     let class = text.lines().find(|line| line.contains("tls_protocol")).unwrap();
     assert!(class.trim_start().starts_with("40 "), "the count comes first: {class}");
 }
@@ -124,13 +124,16 @@ fn tables_fit_the_columns_and_lose_no_word() {
 #[test]
 fn a_terminal_that_is_too_narrow_gets_80_columns() {
     let record = failing("reset", "reset", &"words ".repeat(30));
-    assert_eq!(text_within(20, &record, None), text_within(80, &record, None));
+    assert_eq!(
+        text_within(20, &record, &Aside::default()),
+        text_within(80, &record, &Aside::default())
+    );
 }
 
 #[test]
 fn a_bar_in_a_reason_ends_no_cell_in_markdown() {
     let record = failing("http_status", "a|b", "c|d");
-    let shown = markdown(&record, None);
+    let shown = markdown(&record, &Aside::default());
     let line = shown.lines().find(|line| line.contains("a\\|b")).unwrap();
     assert_eq!(line, "| 40 | 100.00 % | a\\|b: c\\|d |");
 }
@@ -206,7 +209,7 @@ fn a_verdict_stands_with_its_remedy_in_the_last_line() {
     let mut record = empty();
     let message = "a worker was busy".to_owned();
     record.verdicts = vec![Verdict { code: VerdictCode::ClientSaturated, message }];
-    let text = text_within(100, &record, None);
+    let text = text_within(100, &record, &Aside::default());
     let last = text.lines().last().unwrap();
     assert!(last.starts_with("lower bound: a worker was busy; give the generator"), "{last}");
 }
@@ -222,7 +225,7 @@ fn csv_has_the_times_that_the_text_has_and_the_other_clients_apart() {
     record.clients =
         [("minimal".to_owned(), of(1270, 1.25)), ("library".to_owned(), of(1000, 9.5))].into();
     record.summaries.insert("handshake".to_owned(), times(2270, 5.0));
-    let shown = text_within(100, &record, None);
+    let shown = text_within(100, &record, &Aside::default());
     let handshake = shown.lines().find(|line| line.starts_with("  handshake ")).unwrap();
     assert_eq!(handshake.split_whitespace().nth(3), Some("1.250"));
     let csv = csv(&record, None);
@@ -246,6 +249,61 @@ fn csv_has_the_reasons_in_quotation_marks_where_they_need_them() {
         r#"failed.stream_reset.reason.1,,"a ""word"", and others""#,
         "failed.stream_reset.reason.1.connections,1,40",
     ] {
+        assert!(csv.lines().any(|found| found == line), "{line}: {csv}");
+    }
+}
+
+#[test]
+fn the_head_has_what_was_transferred_and_the_responses_by_status() {
+    let mut record = empty();
+    record.seconds = 2.0;
+    (record.bytes.head, record.bytes.body) = (1_000_000, 24_000_000);
+    record.statuses = [("200".to_owned(), 12_345), ("503".to_owned(), 3)].into();
+    let shown = text_within(100, &record, &Aside::default());
+    assert!(shown.contains("12.5 MB/s  25.0 MB of responses, 24.0 MB of it bodies\n"), "{shown}");
+    assert!(shown.contains(" responses by status: 200 12,345; 503 3\n"), "{shown}");
+    let csv = csv(&record, None);
+    for line in ["responses.body,B,24000000", "responses_per_s,B/s,12500000.000", "status.503,1,3"]
+    {
+        assert!(csv.lines().any(|found| found == line), "{line}: {csv}");
+    }
+    (record.bytes.head, record.bytes.body) = (0, 0);
+    (record.bytes.sent, record.bytes.received) = (900, 4_000);
+    let shown = text_within(100, &record, &Aside::default());
+    assert!(shown.contains("2.0 kB/s  4.0 kB received, 900 B sent\n"), "{shown}");
+    assert!(!text_within(100, &empty(), &Aside::default()).contains("B/s"));
+}
+
+#[test]
+fn a_default_number_of_connections_says_how_it_results() {
+    let record = empty();
+    let default =
+        |words: &str| Aside { default_connections: Some(words.to_owned()), ..Aside::default() };
+    let shown = text_within(100, &record, &default("default: 32 for each worker"));
+    assert!(shown.contains("1 connection at once (default: 32 for each worker), 1 worker"));
+    assert!(text_within(100, &record, &Aside::default()).contains("1 connection at once, 1"));
+}
+
+#[test]
+fn each_of_several_urls_has_its_requests_and_those_beyond_the_table_are_added_up() {
+    let mut record = empty();
+    let url = |place: u64| CountedUrl {
+        path: format!("/{place}"),
+        requests: 1_000 - place,
+        failed: place,
+        exchange: Some(times(900, 2.5)),
+        histogram: None,
+    };
+    record.urls = (0..23).map(url).collect();
+    let shown = text_within(100, &record, &Aside::default());
+    let row = |path: &str| -> Vec<String> {
+        let line = shown.lines().find(|line| line.ends_with(path)).unwrap();
+        line.split_whitespace().map(str::to_owned).collect()
+    };
+    assert_eq!(row("  /3"), ["997", "997.0", "3", "2.500", "2.500", "/3"]);
+    assert_eq!(row("3 more: see the record")[0], "2,937");
+    let csv = csv(&record, None);
+    for line in ["url.23,,/22", "url.23.failed,1,22", "url.1.exchange.p99,ms,2.500000"] {
         assert!(csv.lines().any(|found| found == line), "{line}: {csv}");
     }
 }

@@ -117,11 +117,11 @@ impl Client {
         allowed.saturating_sub(self.streams.under_way())
     }
 
-    /// Starts a request.
-    pub fn begin(&mut self, request: &Request, now: Nanos) -> Result<(), Failure> {
+    /// Starts a request for the page with this index.
+    pub fn begin(&mut self, request: &Request, page: u16, now: Nanos) -> Result<(), Failure> {
         let stream =
             self.session.request(request.fields(), self.streams.has_content()).map_err(refused)?;
-        self.streams.begin(stream, now);
+        self.streams.begin(stream, page, now);
         self.to_make = true;
         Ok(())
     }
@@ -242,6 +242,12 @@ impl Client {
         self.streams.overdue(now, since, first_byte, body)
     }
 
+    /// The page whose request ended the connection: of the response that failed, otherwise of the
+    /// oldest request in flight. `None` without either.
+    pub fn failed_page(&self) -> Option<u16> {
+        self.streams.failed_page()
+    }
+
     /// The step of the requests, for a connection that ends early: waiting for a first byte, or
     /// within a body.
     pub fn step(&self) -> Step {
@@ -273,7 +279,7 @@ pub fn feed(bytes: &[u8]) -> Result<(), Failure> {
     let request = Request::new("GET", "/", &[("Host".to_owned(), "localhost".to_owned())]);
     for (now, part) in (0..).zip(bytes.chunks(1 + usize::from(*piece))) {
         for _ in 0..client.room(4) {
-            client.begin(&request, now)?;
+            client.begin(&request, 0, now)?;
         }
         let length = client.outgoing()?.len();
         client.sent(length);

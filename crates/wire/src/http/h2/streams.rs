@@ -36,6 +36,10 @@ pub struct Done {
     pub head_bytes: u64,
     /// Bytes of the response's body.
     pub body_bytes: u64,
+    /// The response's status.
+    pub status: u16,
+    /// The index of the requested page.
+    pub page: u16,
 }
 
 /// Whether a request exceeds its deadline.
@@ -72,6 +76,7 @@ pub fn error_name(code: u32) -> String {
 #[derive(Debug)]
 struct Stream {
     id: i32,
+    page: u16,
     requested: Nanos,
     answered: Option<Nanos>,
     status: u16,
@@ -137,6 +142,8 @@ pub struct Streams {
     has_settings: bool,
     notice: Option<GoAway>,
     trouble: Option<(Failure, Fault)>,
+    /// The page of the response that failed the connection, if one did.
+    failed_page: Option<u16>,
 }
 
 impl Streams {
@@ -158,6 +165,7 @@ impl Streams {
             has_settings: false,
             notice: None,
             trouble: None,
+            failed_page: None,
         }
     }
 
@@ -176,11 +184,12 @@ impl Streams {
         self.now = now;
     }
 
-    /// Registers a request that was started on a stream.
-    pub fn begin(&mut self, id: i32, now: Nanos) {
+    /// Registers a request for a page that was started on a stream.
+    pub fn begin(&mut self, id: i32, page: u16, now: Nanos) {
         self.last_begun = id;
         self.under_way.push(Stream {
             id,
+            page,
             requested: now,
             answered: None,
             status: 0,
@@ -233,6 +242,13 @@ impl Streams {
     /// The properties of the last completed or failed response.
     pub fn seen(&self) -> &Seen {
         &self.seen
+    }
+
+    /// The page whose request ended the connection: of the response that failed, otherwise of the
+    /// oldest request in flight.
+    pub fn failed_page(&self) -> Option<u16> {
+        let oldest = || self.under_way.iter().min_by_key(|stream| stream.requested);
+        self.failed_page.or_else(|| oldest().map(|stream| stream.page))
     }
 
     /// The step of the requests, for a connection that ends now.
@@ -302,6 +318,8 @@ impl Streams {
             ended: self.now,
             head_bytes: stream.head_bytes,
             body_bytes: stream.body.bytes,
+            status: stream.status,
+            page: stream.page,
         };
         match stream.status {
             status if !self.statuses.contains(status) => self
@@ -449,6 +467,7 @@ impl Events for Streams {
         let words = suspected.unwrap_or("a stream that breaks the protocol");
         let Some(index) = self.under_way.iter().position(|stream| stream.id == id) else { return };
         let stream = self.under_way.swap_remove(index);
+        let was_good = self.trouble.is_none();
         if stream.complete {
             self.check(&stream);
         } else if stream.reset {
@@ -458,6 +477,9 @@ impl Events for Streams {
             // recorded.
             let fault = Fault::with_reason(Reason::named(words));
             self.fail(Failure::HttpProtocol, fault);
+        }
+        if was_good && self.trouble.is_some() {
+            self.failed_page = Some(stream.page);
         }
     }
 

@@ -94,7 +94,7 @@ fn said(client: &mut Client) -> Vec<u8> {
 
 /// Exchanges plaintext until the request is complete. Returns the number of round trips.
 fn exchange(client: &mut Client, server: &mut Server, body: usize) -> (Done, u32) {
-    client.begin(&request(), 10).unwrap();
+    client.begin(&request(), 0, 10).unwrap();
     for round in 1.. {
         let answer = server.serve(&said(client), body);
         client.take(&answer, 10 * (1 + u64::from(round))).unwrap();
@@ -115,6 +115,7 @@ fn a_request_says_what_it_asks_for_and_its_answer_is_timed() {
     assert_eq!((done.head_bytes, done.body_bytes), (3 + 1, 5));
     let (done, _) = exchange(&mut client, &mut server, 5);
     assert_eq!((done.head_bytes, done.body_bytes), (1, 5));
+    assert_eq!((done.status, done.page), (200, 0));
     let said = |name: &str, value: &str| {
         assert!(server.answers.fields.contains(&(name.to_owned(), value.to_owned())), "{name}");
     };
@@ -138,7 +139,7 @@ fn one_request_is_begun_until_the_server_has_said_how_many_may_be() {
     assert_eq!(client.room(10), 1);
     exchange(&mut client, &mut server, 1);
     assert_eq!((client.room(10), client.room(2)), (3, 2));
-    client.begin(&request(), 0).unwrap();
+    client.begin(&request(), 0, 0).unwrap();
     assert_eq!((client.room(10), client.is_idle()), (2, false));
 }
 
@@ -146,7 +147,7 @@ fn one_request_is_begun_until_the_server_has_said_how_many_may_be() {
 fn data_behind_the_end_of_a_response_is_an_error_of_its_stream() {
     let content = Some(vec![b'x'; 100_000].into());
     let mut client = Client::expecting(BodyRule::Count, StatusSet::default(), content).unwrap();
-    client.begin(&request(), 0).unwrap();
+    client.begin(&request(), 0, 0).unwrap();
     // The server ends its side of the stream while the request's body still waits for a window.
     while !said(&mut client).is_empty() {}
     let answered = [&[0, 0, 0, 4, 0, 0, 0, 0, 0][..], &[0, 0, 1, 1, 5, 0, 0, 0, 1, 0x88]].concat();
@@ -163,10 +164,24 @@ fn data_behind_the_end_of_a_response_is_an_error_of_its_stream() {
 fn the_first_request_to_be_overdue_decides() {
     let mut streams = Streams::new(BodyRule::Count);
     assert_eq!(streams.overdue(9, 5, 5, 1), Overdue::Until(10));
-    streams.begin(1, 100);
-    streams.begin(3, 120);
+    streams.begin(1, 0, 100);
+    streams.begin(3, 0, 120);
     assert_eq!(streams.overdue(140, 0, 50, 1), Overdue::Until(150));
     assert_eq!(streams.overdue(150, 0, 50, 1), Overdue::Now(Step::FirstByte));
+}
+
+#[test]
+fn a_failure_is_one_of_the_page_whose_response_failed_or_of_the_oldest_request() {
+    let (mut client, mut server) = (Client::new(BodyRule::Count).unwrap(), Server::new(100));
+    exchange(&mut client, &mut server, 5);
+    assert_eq!(client.failed_page(), None);
+    client.begin(&request(), 7, 30).unwrap();
+    client.begin(&request(), 8, 40).unwrap();
+    while !said(&mut client).is_empty() {}
+    assert_eq!(client.failed_page(), Some(7));
+    // HEADERS with status 404 that end the third stream.
+    assert_eq!(client.take(&[0, 0, 1, 1, 5, 0, 0, 0, 5, 0x8d], 50), Err(Failure::HttpStatus));
+    assert_eq!((client.failed_page(), client.reason().unwrap().name), (Some(8), "404".into()));
 }
 
 #[test]
