@@ -9,6 +9,7 @@ from tlslab.advice.policy import policies_named
 from tlslab.cli import dry
 from tlslab.cli.carrying_out import carry_out, conclude_run, request_of
 from tlslab.cli.console import say
+from tlslab.cli.options import Output
 from tlslab.cli.proof_options import Options
 from tlslab.cli.values import as_seconds, as_share, as_url
 from tlslab.cli.watching import Watching
@@ -42,15 +43,15 @@ EXIT_CODES: dict[ProofVerdict, int] = {
 }
 
 
-def prove(given: Options, watching: Watching, yes: bool, as_json: bool) -> int:
+def prove(given: Options, watching: Watching, output: Output, yes: bool) -> int:
     """Runs a proof, or shows its plan; returns the exit code. Raises UsageError, CannotRunError."""
     wanted = settings(given)
     request = request_of(given, experiment_of(given, wanted), (wanted.server,))
     for configuration in wanted.configurations:
         _announce(configuration)
     if given.dry_run:
-        return dry.show(request, as_json)
-    return conclude_run(carry_out(request, yes, as_json, watching), as_json, _ending)
+        return dry.show(request, output)
+    return conclude_run(carry_out(request, yes, output, watching), output, _ending)
 
 
 def settings(given: Options) -> ProofSettings:
