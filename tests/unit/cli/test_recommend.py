@@ -64,7 +64,7 @@ def test_the_configuration_is_standard_output_and_the_rest_is_not(
     assert "Candidates, the preferred first (probabilities: --details)" in err
     assert "Pareto set: " not in err
     assert err.splitlines()[-1] == "configuration for nginx: exit 0"
-    width = 100
+    width = 130
     lines = sum(max(1, -(-len(line) // width)) for line in (out + err).splitlines())
     assert lines <= 40
     whole = asked(capsys, str(folder), "--for", "nginx", "--details")[2]
