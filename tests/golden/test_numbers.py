@@ -32,7 +32,14 @@ NAMES = sorted(path.name for path in RUNS.iterdir() if path.is_dir())
 # What `tlslab run` and others print at most: the report, the plan before it, and after it the place
 # of the page and the reason of the exit code.
 SCREEN = 40
-BESIDE = ("the plan", "and its place", "report: runs/x/report.html", "all 5 cells valid: exit 0")
+BESIDE = (
+    "baseline: my.conf",
+    "candidate: new.conf",
+    "about 44 s: 4 cells × 5 blocks against nginx, seed 7; results in runs/prove-nginx",
+    "left out: 1 cell: nginx lacks it",
+    "report: runs/x/report.html",
+    "all 4 cells valid: exit 0",
+)
 
 # What a summary states, beside its drawings, tables and sentences.
 STATED = (

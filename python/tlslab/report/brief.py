@@ -9,9 +9,9 @@ from rich.text import Text
 
 from tlslab.domain.wording import counted
 
-# The lines of a report. With the plan before it, and with the place of the results and the reason
-# of the exit code after it, a command prints 40 at 100 columns.
-LINES = 36
+# The lines of a report. With the plan before it (of a proof, also its two configurations), and with
+# the place of the results and the reason of the exit code after it, a command prints 40.
+LINES = 34
 
 # The most lines of warnings and of the picture; the table has what is left.
 WARNINGS = 8
