@@ -13,9 +13,11 @@ from tlslab.domain.wording import counted
 # the place of the results and the reason of the exit code after it, a command prints 40.
 LINES = 34
 
-# The most lines of warnings and of the picture; the table has what is left.
+# The most lines of warnings and of the picture. The table has what is left, but these lines, if it
+# needs them, before the picture.
 WARNINGS = 8
 PICTURE = 12
+TABLE = 7
 
 DETAILS = "--details"
 
@@ -49,8 +51,8 @@ class Rows:
 class Screen:
     """A report of at most `lines` lines; its parts are shown in the order of the fields.
 
-    Warnings have room first, then the picture, then the table. Without room for a row a part is
-    left out; of warnings the number is always there.
+    Warnings have room first, then the picture and the table. Without room for a row a part is left
+    out; of warnings the number is always there.
     """
 
     head: RenderableType
@@ -70,8 +72,9 @@ class Screen:
             rows: Rows | None = getattr(self, name)
             if rows is None:
                 continue
+            kept = TABLE if name == "picture" and self.table is not None else 0
             # A blank line goes before each part.
-            number = _fitting(rows, min(most, left) - 1, height)
+            number = _fitting(rows, min(most, left - kept) - 1, height)
             if number or name == "warnings":
                 shown[name] = rows.first(number)
                 left -= height(shown[name]) + 1
