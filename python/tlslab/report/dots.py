@@ -116,7 +116,8 @@ def _ends(figure: Figure) -> tuple[float, float]:
     points = [point for point in figure.series[0].points if point.y is not None]
     values = [value for point in points for value in point.numbers]
     low, high = min(values), max(values)
-    if not figure.y_log and 0 <= low < high / 2:
+    # One row is compared with nothing but zero.
+    if not figure.y_log and low >= 0 and (low < high / 2 or len(points) == 1):
         low = 0.0
     return (low, high) if low < high else (low * 0.9, high * 1.1 + 1e-9)
 
