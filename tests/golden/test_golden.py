@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from rich.console import Console
+from rich.console import Console, RenderableType
 
 from factories.benchmarks import made_contents
 from factories.capacity import CapacityWorld, Uneven, made_capacity_run, made_plan
@@ -25,7 +25,14 @@ from tlslab.domain.run import RunContents
 from tlslab.experiment import load, with_levels
 from tlslab.lab.results import analysed
 from tlslab.lab.store import from_json, to_json
-from tlslab.report import render_ab, render_history_text, render_html, render_text
+from tlslab.report import (
+    render_ab,
+    render_history_short,
+    render_history_text,
+    render_html,
+    render_text,
+)
+from tlslab.report.brief import LINES
 from tlslab.words import worded
 
 FOLDER = Path(__file__).parent
@@ -47,11 +54,7 @@ def compare(name: str, text: str) -> None:
 
 
 def test_the_terminals_report(summary: Summary) -> None:
-    console = Console(file=io.StringIO(), width=120)
-    console.print(render_text(summary))
-    assert isinstance(console.file, io.StringIO)
-    lines = (line.rstrip() for line in console.file.getvalue().splitlines())
-    compare("groups.txt", "\n".join(lines) + "\n")
+    compare("groups.txt", printed(render_text(summary), 120))
 
 
 def test_the_terminals_history() -> None:
@@ -61,11 +64,18 @@ def test_the_terminals_history() -> None:
         "X25519": [1.0] * 8 + [1.12] * 6 + [1.0] * 7,
         "P-256": [1.0] * 20 + [1.3],
     }
-    console = Console(file=io.StringIO(), width=80)
-    console.print(render_history_text(history(made_runs(slower, facts=facts))))
+    found = history(made_runs(slower, facts=facts))
+    compare("history.txt", printed(render_history_text(found), 80))
+    short = printed(render_history_short(found, ("runs",)), 80)
+    compare("history-short.txt", short)
+    assert len(short.splitlines()) <= LINES
+
+
+def printed(report: RenderableType, width: int) -> str:
+    console = Console(file=io.StringIO(), width=width)
+    console.print(report)
     assert isinstance(console.file, io.StringIO)
-    lines = (line.rstrip() for line in console.file.getvalue().splitlines())
-    compare("history.txt", "\n".join(lines) + "\n")
+    return "".join(f"{line.rstrip()}\n" for line in console.file.getvalue().splitlines())
 
 
 # Runs whose findings kept runs have not: those have few repetitions.

@@ -2,8 +2,9 @@
 
 `runs/NAME` is a run folder (trials compressed). `numbers.json` has what its summary states beside
 sentences, compared bit by bit (before Python 3.12, whose `sum` of floats is compensated, to nine
-digits); `report.txt` is its report on a terminal of 120 columns. Both were
-made from measured runs; only the analysis, its words and the report are compared.
+digits); `report.txt` is its whole report on a terminal of 120 columns, `short.txt` the screen that
+commands print, at 100 columns. All were made from measured runs; only the analysis, its words and
+the reports are compared.
 """
 
 import io
@@ -17,16 +18,28 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rich.console import Console
+from rich.console import Console, RenderableType
 
 from kept.one_choice import assert_one_choice
 from tlslab.domain.finding import Summary
 from tlslab.lab.results import analyse
 from tlslab.lab.store import RunFolder, to_json
-from tlslab.report import render_text
+from tlslab.report import render_short, render_text
 
 RUNS = Path(__file__).parent / "runs"
 NAMES = sorted(path.name for path in RUNS.iterdir() if path.is_dir())
+
+# What `tlslab run` and others print at most: the report, the plan before it, and after it the place
+# of the page and the reason of the exit code.
+SCREEN = 40
+BESIDE = (
+    "baseline: my.conf",
+    "candidate: new.conf",
+    "about 44 s: 4 cells × 5 blocks against nginx, seed 7; results in runs/prove-nginx",
+    "left out: 1 cell: nginx lacks it",
+    "report: runs/x/report.html",
+    "all 4 cells valid: exit 0",
+)
 
 # What a summary states, beside its drawings, tables and sentences.
 STATED = (
@@ -72,7 +85,7 @@ def unpacked(name: str, into: Path) -> RunFolder:
     for path in (RUNS / name).iterdir():
         if path.suffix == ".xz":
             (folder / path.stem).write_bytes(lzma.decompress(path.read_bytes()))
-        elif path.name not in ("numbers.json", "report.txt"):
+        elif path.name not in ("numbers.json", "report.txt", "short.txt"):
             shutil.copy(path, folder)
     return RunFolder.open(folder)
 
@@ -120,11 +133,27 @@ def test_report_and_recommend_name_the_same_choice(run: Run, tmp_path: Path) -> 
 
 def test_a_kept_run_has_the_same_words(run: Run) -> None:
     name, summary = run
-    console = Console(file=io.StringIO(), width=120)
-    console.print(render_text(summary))
+    assert_same_text(RUNS / name / "report.txt", printed(render_text(summary), 120))
+
+
+def test_a_kept_run_is_answered_on_one_screen(run: Run) -> None:
+    name, summary = run
+    lines = printed(render_short(summary, (f"runs/{name}",)), 100)
+    assert len([*lines, *BESIDE]) <= SCREEN
+    assert max(map(len, lines)) <= 100
+    assert_same_text(RUNS / name / "short.txt", lines)
+
+
+def printed(report: RenderableType, width: int) -> list[str]:
+    console = Console(file=io.StringIO(), width=width)
+    console.print(report)
     assert isinstance(console.file, io.StringIO)
-    text = "".join(f"{line.rstrip()}\n" for line in console.file.getvalue().splitlines())
-    file = RUNS / name / "report.txt"
+    return [line.rstrip() for line in console.file.getvalue().splitlines()]
+
+
+def assert_same_text(file: Path, lines: list[str]) -> None:
+    """The lines are those of a golden file, or are written to it if an update is requested."""
+    text = "".join(f"{line}\n" for line in lines)
     if os.environ.get("UPDATE_GOLDEN"):
         file.write_text(text, "utf-8")
     assert text == file.read_text("utf-8")

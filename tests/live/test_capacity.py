@@ -168,7 +168,7 @@ def test_the_point_of_history_needs_to_be_allowed(
     tlslab: Tlslab, tiny: str, tmp_path: Path
 ) -> None:
     (tmp_path / tiny).write_text(TINY + OBSOLETE, "utf-8")
-    ended = tlslab.run("run", tiny, "--out", "r", "--allow-obsolete")
+    ended = tlslab.run("run", tiny, "--out", "r", "--allow-obsolete", "--details")
     summary = assert_reported(ended, tmp_path / "r")
     old = [trial for trial in steps(tmp_path / "r") if trial["factors"]["tls"] == "ssl3"]
     assert {trial["status"] for trial in old} == {"done"}, ended.err
@@ -204,7 +204,7 @@ def test_two_runs_are_laid_over_each_other(tlslab: Tlslab, tiny: str, tmp_path: 
         assert_reported(
             tlslab.run("run", tiny, "--target", target, "--out", target), tmp_path / target
         )
-    ended = tlslab.run("compare", "reference", "nginx", "--out", "both")
+    ended = tlslab.run("compare", "reference", "nginx", "--out", "both", "--details")
     assert ended.code == 0, ended.err
     assert "nginx over reference" in ended.out
     assert "Absolute rates depend on" in ended.out

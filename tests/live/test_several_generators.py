@@ -85,7 +85,9 @@ def records(folder: Path) -> list[dict[str, Any]]:
 
 def test_a_capacity_experiment_by_two_generators(tlslab: Tlslab, tiny: str, tmp_path: Path) -> None:
     folder = tmp_path / "r"
-    ended = tlslab.run("run", tiny, "--target", "nginx", "--generators", "2", "--out", "r")
+    ended = tlslab.run(
+        "run", tiny, "--target", "nginx", "--generators", "2", "--out", "r", "--details"
+    )
     assert_finished(ended, folder)
     found = read(folder)
     assert {trial["status"] for trial in found} == {"done"}, ended.err
@@ -127,7 +129,7 @@ def test_a_lost_generator_fails_its_trial_and_no_other(
     tlslab: Tlslab, tiny: str, tmp_path: Path, sent: signal.Signals
 ) -> None:
     folder = tmp_path / "r"
-    line = ["run", tiny, "--target", "nginx", "--generators", "2", "--out", "r"]
+    line = ["run", tiny, "--target", "nginx", "--generators", "2", "--out", "r", "--details"]
     child = tlslab.start(*line)
     wait_for_trials(folder, 1)
     hit(tlslab, sent)
@@ -153,7 +155,7 @@ def test_a_lost_generator_is_kept_on_record_and_the_run_goes_on_without_it(
     tlslab: Tlslab, tiny: str, tmp_path: Path, sent: signal.Signals
 ) -> None:
     folder = tmp_path / "r"
-    line = ["run", tiny, "--target", "nginx", "--generators", "2", "--out", "r"]
+    line = ["run", tiny, "--target", "nginx", "--generators", "2", "--out", "r", "--details"]
     child = tlslab.start(*line, "--on-lost-host", "keep")
     wait_for_trials(folder, 1)
     hit(tlslab, sent)
@@ -200,7 +202,7 @@ def test_a_clock_that_jumps_makes_its_runs_invalid_and_names_the_host(
 ) -> None:
     folder, jump_s = tmp_path / "r", JUMP_NS / 1e9
     path = ":".join(filter(None, (os.environ.get("PYTHONPATH"), str(Path(__file__).parents[1]))))
-    wanted = ["run", small(blocks=1), "--generators", "2", "--out", "r"]
+    wanted = ["run", small(blocks=1), "--generators", "2", "--out", "r", "--details"]
     ended = tlslab.run(*wanted, module="live.jumping", PYTHONPATH=path)
     assert ended.code == 1, ended.err
     for record in records(folder):

@@ -11,9 +11,9 @@ from tlslab.advice.policy import GRADES, Policy, policies
 from tlslab.advice.proof_verdict import proved
 from tlslab.advice.setting_grade import Graded, Subject, grade_group, grade_suite
 from tlslab.domain.estimates import OPEN_REQUESTS, estimate_name
-from tlslab.domain.figure import DataTable, Figure, Series, TextBlock
+from tlslab.domain.figure import EMITTED, DataTable, Figure, Series, TextBlock
 from tlslab.domain.finding import Answer, CellSummary, Finding, Lacking, Ranking, Statement, Summary
-from tlslab.domain.leading import lead, led, tiles
+from tlslab.domain.leading import answering, lead, led, tiles
 from tlslab.domain.setting import RANKED_FIGURES, figure_id, settings_of
 from tlslab.domain.wording import (
     capital,
@@ -75,7 +75,7 @@ def _answer(
     An answer whose first cell is not the recommended one ends with the recommendation.
     """
     answer = summary.answer
-    ranking = None if answer is None else _answering(summary, answer)
+    ranking = answering(summary)
     leading = None if ranking is None else lead(ranking)
     if answer is None or answer.lacking is not None or ranking is None or leading is None:
         return answer
@@ -92,16 +92,6 @@ def _answer(
     if quoted_here and first.factors[quoted_here.field.subject] != quoted_here.chosen.name:
         more.append(Statement("recommendation", text=pointed_out(quoted_here)))
     return replace(answer, statements=(said, *more))
-
-
-def _answering(summary: Summary, answer: Answer) -> Ranking | None:
-    """The ranking that the answer's figure shows."""
-    for number, setting in enumerate(_settings(summary), start=1):
-        for ranking in summary.rankings:
-            what = RANKED_FIGURES.get(ranking.estimate, "")
-            if ranking.setting == setting and answer.figure == figure_id(number, what):
-                return ranking
-    return None
 
 
 def _leads_elsewhere(summary: Summary, ranking: Ranking, against: Mapping[str, str]) -> bool:
@@ -266,7 +256,9 @@ def _texts(quotable: Mapping[str, Recommendation]) -> tuple[TextBlock, ...]:
         if text := form.text(offer, comments(recommended, form, offer)):
             server = recommended.field.server
             caption = f"{capital(form.use)}; recommended by the measurements on {server}."
-            texts.append(TextBlock(f"emit-{name}", f"Configuration: {form.title}", caption, text))
+            texts.append(
+                TextBlock(f"{EMITTED}{name}", f"Configuration: {form.title}", caption, text)
+            )
     return tuple(texts)
 
 

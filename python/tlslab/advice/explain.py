@@ -67,13 +67,15 @@ def explanation(
 ) -> Iterator[str]:
     """The lines for people; the table of the Pareto set belongs below them.
 
-    `day`: the day by which policies may be old. `details`: all names, however many.
+    `day`: the day by which policies may be old. `details`: all names, however many, what the file's
+    comments say, too, and what the order of the file means to the server.
     """
     field = found.field
     yield f"recommended for {form.title}, aim {found.aim}: {_headline(found)}"
     yield f"why: {reason(found)}"
     yield from price_lines(found)
-    yield f"basis: {_basis(found)}"
+    if details:
+        yield f"basis: {_basis(found)}"
     yield from _policies(field, day)
     yield from left_out_lines(field, details)
     if lacking := [each.short for each in field.lacking]:
@@ -82,7 +84,7 @@ def explanation(
     if unmeasured := [_name(found, key) for key in found.trade_offs.unmeasured]:
         names = joined(unmeasured) if details else few(unmeasured)
         yield f"{_place(found)}: {names}: no valid measurement in this run"
-    if offer.beside:
+    if offer.beside and details:
         yield f"also in the file: {offer.beside}"
     if offer.waiting:
         names = ", ".join(group.name for group in offer.waiting)
@@ -90,7 +92,8 @@ def explanation(
             f"newer libraries: {names} stands in a comment: {field.server} was measured, and an "
             f"older library of {form.title} may not have it"
         )
-    yield f"order: {form.order}"
+    if details:
+        yield f"order: {form.order}"
 
 
 def left_out_lines(field: Field, every: bool = False) -> Iterator[str]:

@@ -117,9 +117,6 @@ def _options_of_commands() -> dict[str, str]:
 
 def _wrong_usage(error: Any) -> int:
     """Shows an error of the parser in tlslab's form, with a suggestion; returns the exit code."""
-    if type(error).__name__ == "NoArgsIsHelpError":
-        error.show()
-        return int(error.exit_code)
     words = error.format_message().split(" (Possible options")[0].split(" Did you mean")[0]
     words = words.rstrip(".")
     path = error.ctx.command_path if error.ctx is not None else "tlslab"

@@ -31,7 +31,9 @@ from tlslab.cli import (
     targets,
     validate,
 )
-from tlslab.cli.options import VERSION
+from tlslab.cli.console import out
+from tlslab.cli.help import HELP_ALL, Command, questions
+from tlslab.cli.options import FINE, version
 
 _HELP = {"help_option_names": ["-h", "--help"]}
 
@@ -43,7 +45,6 @@ _COMMANDS = (
 
 app = typer.Typer(
     help="A laboratory for TLS performance: what TLS settings cost the server and the client.",
-    no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings=_HELP,
@@ -71,10 +72,11 @@ def _parsed(command: Callable[..., int]) -> Callable[..., int]:
                 add(field.name, get_type_hints(kind)[field.name], field.metadata["option"])
         else:
             add(name, kind, parameter.default)
-    add("_version", bool, VERSION)
+    add("_version", bool, version(FINE))
+    add("_help_all", bool, HELP_ALL)
 
     def run_command(**values: Any) -> int:
-        del values["_version"]
+        del values["_version"], values["_help_all"]
         for name, kind in groups.items():
             values[name] = kind(**{field.name: values.pop(field.name) for field in fields(kind)})
         return command(**values)
@@ -86,7 +88,12 @@ def _parsed(command: Callable[..., int]) -> Callable[..., int]:
 
 
 for module in _COMMANDS:
-    app.command(module.__name__.rpartition(".")[2], context_settings=_HELP)(_parsed(module.command))
+    app.command(
+        module.__name__.rpartition(".")[2],
+        cls=Command,
+        context_settings=_HELP,
+        epilog=f"Example: {module.EXAMPLE}",
+    )(_parsed(module.command))
 # Its arguments are the engine's, including -h and -V.
 app.command(
     "load",
@@ -98,6 +105,8 @@ app.command(
 )(load.command)
 
 
-@app.callback()
-def root(_version: bool = VERSION) -> None:
-    """Options of the program itself."""
+@app.callback(invoke_without_command=True)
+def root(context: typer.Context, _version: bool = version()) -> None:
+    """Options of the program itself; without a command, the questions that it answers."""
+    if context.invoked_subcommand is None:
+        out.print(questions())

@@ -15,6 +15,8 @@ from tlslab.orphans import bound
 
 EXIT_INTERRUPTED = 130
 
+PROBING = "How it is probed"
+
 PLACE = argument(
     "Server to probe, or its URL; port 443 by default.", default=..., metavar="HOST[:PORT]"
 )
@@ -24,17 +26,29 @@ PLACE = argument(
 class Asked:
     """How a server is probed."""
 
-    sni: str | None = option("Name for SNI and the certificate check; HOST by default.")
+    sni: str | None = option(
+        "Name for SNI and the certificate check; HOST by default.", panel=PROBING
+    )
     ca: Path | None = AUTHORITIES
-    insecure: bool = flag("Do not check the certificate chains and names.", "--insecure")
+    insecure: bool = flag(
+        "Do not check the certificate chains and names.", "--insecure", panel=PROBING
+    )
     allow: list[str] | None = option(
-        "Host to probe although its address is not loopback; repeatable.", metavar="HOST"
+        "Host to probe although its address is not loopback; repeatable.",
+        metavar="HOST",
+        panel=PROBING,
     )
-    connections: int | None = option("Maximum number of connections; 400 by default.", min=1)
+    connections: int | None = option(
+        "Maximum number of connections; 400 by default.", min=1, panel=PROBING
+    )
     rate: int | None = option(
-        "Maximum number of connections per second; 20 by default, no limit on loopback.", min=1
+        "Maximum number of connections per second; 20 by default, no limit on loopback.",
+        min=1,
+        panel=PROBING,
     )
-    timeout: str | None = option("Time limit of each connection; 5s by default.", metavar="TIME")
+    timeout: str | None = option(
+        "Time limit of each connection; 5s by default.", metavar="TIME", panel=PROBING
+    )
 
 
 def ask(target: str, asked: Asked, only: str | None, as_json: bool) -> str:

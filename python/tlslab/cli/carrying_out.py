@@ -12,8 +12,9 @@ import typer
 
 from tlslab import report
 from tlslab.cli.allow import read_allow_file
-from tlslab.cli.console import conclude, err, say, show
+from tlslab.cli.console import conclude, err, say, show_report
 from tlslab.cli.ending import EXIT_INTERRUPTED
+from tlslab.cli.options import Output
 from tlslab.cli.progress import watch
 from tlslab.cli.watching import Watching, watched
 from tlslab.domain import events
@@ -46,7 +47,7 @@ def request_of(
     return replace(request, allow=(*request.allow, *read_allow_file()))
 
 
-def carry_out(request: Request, yes: bool, as_json: bool, watching: Watching) -> Result:
+def carry_out(request: Request, yes: bool, output: Output, watching: Watching) -> Result:
     """Provides the missing parts of a run, runs it with its progress shown, and prints its report.
 
     `yes`: missing parts are built or fetched without a question. `watching`: further places that
@@ -58,26 +59,21 @@ def carry_out(request: Request, yes: bool, as_json: bool, watching: Watching) ->
             result = execute(request, both(observer, state) if watching.is_wanted else observer)
         words = "interrupted" if result.interrupted else "done"
         state.finish(words, str(result.folder / "report.html"))
-        _show(result, as_json)
+        if output.as_json:
+            typer.echo(json.dumps(to_json(result.summary), allow_nan=False))
+        else:
+            show_report(result.summary, output.details, (str(result.folder),))
     return result
 
 
-def _show(result: Result, as_json: bool) -> None:
-    if as_json:
-        typer.echo(json.dumps(to_json(result.summary), allow_nan=False))
-    else:
-        more = ("tlslab", "report", str(result.folder), "--details")
-        show(report.render_text(result.summary, more))
-
-
 def conclude_run(
-    result: Result, as_json: bool, ending: Callable[[Summary], tuple[str, int]]
+    result: Result, output: Output, ending: Callable[[Summary], tuple[str, int]]
 ) -> int:
     """Prints the place of the results and the reason of the exit code; returns the exit code.
 
     `ending`: the reason and the exit code of a run that was not interrupted.
     """
-    if as_json:
+    if output.as_json:
         for warning in report.warning_lines(result.summary):
             say(f"warning: {warning}")
     err.print(f"report: {result.folder / 'report.html'}", soft_wrap=True, markup=False)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from tlslab.cli.console import conclude, show, write_utf8
+from tlslab.cli.console import conclude, show_report, write_utf8
 from tlslab.cli.ending import EXIT_VERDICT
-from tlslab.cli.options import AS_JSON, DETAILS, argument, option
+from tlslab.cli.options import AS_JSON, DETAILS, FINE, argument, option
 from tlslab.cli.values import as_share
 from tlslab.domain.errors import UsageError
 from tlslab.domain.wording import counted
@@ -24,6 +24,9 @@ class Form(StrEnum):
     text = "text"
     markdown = "markdown"
     csv = "csv"
+
+
+EXAMPLE = "tlslab compare runs/before runs/after --gate 3%"
 
 
 def command(
@@ -49,6 +52,7 @@ def command(
         "the rates, and the server's processor time for a new connection.",
         "--gate-by",
         metavar="ESTIMATE",
+        panel=FINE,
     ),
     format_: Form = option(
         "Format of standard output; markdown is for pull requests.", "--format", default=Form.text
@@ -61,30 +65,33 @@ def command(
     Ends with 1 if no cell could be compared. With --gate the exit code is the gate's verdict.
     """
     from tlslab.cli import comparing
+    from tlslab.cli.gate import GATE
+    from tlslab.report.brief import LINES
 
-    margin = None if equivalence is None else as_share(equivalence, "--equivalence")
     allowed = None if limit is None else as_share(limit, "--gate")
     if gate_by and allowed is None:
         raise UsageError("--gate-by needs --gate", "add, for instance, --gate 3%")
     runs = (first,) if second is None else (first, second)
     if out_dir is not None and out_dir.resolve() in [run.resolve() for run in runs]:
         raise UsageError(f"--out {out_dir} is one of the runs", "give another folder")
-    if second is None:
-        summary = comparing.compared_servers(first, margin)
-    else:
-        summary = comparing.compared(first, second, margin)
+    summary = comparing.compared(
+        first, second, None if equivalence is None else as_share(equivalence, "--equivalence")
+    )
     asked = ("--equivalence", equivalence) if equivalence is not None else ()
-    more = () if details else (*summary.environment.command, *asked, "--details")
-    _print(summary, format_, more, as_json)
+    is_text = not as_json and format_ is Form.text
+    if is_text:
+        show_report(summary, details, (*map(str, runs), *asked), LINES - (GATE if limit else 0))
+    else:
+        _print(summary, format_, as_json)
     if out_dir is not None:
         comparing.write_page(out_dir, summary)
     comparing.warn_of_damages(runs)
     if allowed is None:
         return _conclude(summary)
-    return comparing.conclude_gate(summary, allowed, gate_by or [])
+    return comparing.conclude_gate(summary, allowed, gate_by or [], details or not is_text)
 
 
-def _print(summary: "Summary", form: Form, more: tuple[str, ...], as_json: bool) -> None:
+def _print(summary: "Summary", form: Form, as_json: bool) -> None:
     from tlslab import report
     from tlslab.lab.store import to_json
 
@@ -92,10 +99,8 @@ def _print(summary: "Summary", form: Form, more: tuple[str, ...], as_json: bool)
         typer.echo(json.dumps(to_json(summary), allow_nan=False))
     elif form == Form.markdown:
         write_utf8(report.render_markdown(summary))
-    elif form == Form.csv:
-        write_utf8(report.render_csv(summary))
     else:
-        show(report.render_text(summary, more))
+        write_utf8(report.render_csv(summary))
 
 
 def _conclude(summary: "Summary") -> int:

@@ -24,11 +24,14 @@ EXIT_CANNOT_TELL = 4
 GATE_CODES = {"passed": 0, "slower": EXIT_VERDICT, "cannot_tell": EXIT_CANNOT_TELL}
 
 
-def compared(first: Path, second: Path, margin: float | None) -> Summary:
+def compared(first: Path, second: Path | None, margin: float | None) -> Summary:
     """The comparison of the second run with the first; ratios within `margin` of 1 are equivalent.
 
-    Raises StoreError.
+    Without a second run that of the two servers of the first. Raises StoreError, and UsageError for
+    a run without two servers.
     """
+    if second is None:
+        return _of_one_run(first, margin)
     names = _names(first, second)
     sides = Side(names[0], _read(first)), Side(names[1], _read(second))
     summary = worded(overlay(*sides, EQUIVALENCE if margin is None else margin))
@@ -36,7 +39,7 @@ def compared(first: Path, second: Path, margin: float | None) -> Summary:
     return replace(summary, environment=replace(summary.environment, command=words))
 
 
-def compared_servers(path: Path, margin: float | None) -> Summary:
+def _of_one_run(path: Path, margin: float | None) -> Summary:
     """The comparison of the two servers of a run, the second with the first.
 
     Raises StoreError, and UsageError for a run without two servers.
@@ -59,10 +62,12 @@ def warn_of_damages(paths: Sequence[Path]) -> None:
             say(f"warning: {damage}")
 
 
-def conclude_gate(summary: Summary, limit: float, estimates: list[str]) -> int:
+def conclude_gate(
+    summary: Summary, limit: float, estimates: list[str], details: bool = True
+) -> int:
     """Prints the gate's verdict on each ratio and the reason of the exit code.
 
-    Returns the exit code.
+    `details`: on all ratios, not on the worst only. Returns the exit code.
     """
     known = {each.estimate for each in summary.comparisons}
     for name in estimates:
@@ -73,7 +78,7 @@ def conclude_gate(summary: Summary, limit: float, estimates: list[str]) -> int:
                 meant or f"one of {', '.join(sorted(known))}",
             )
     found = gate(summary.comparisons, limit, estimates)
-    for line in gate_lines(found):
+    for line in gate_lines(found, details):
         say(line)
     return conclude(gate_words(found), GATE_CODES[found.verdict])
 

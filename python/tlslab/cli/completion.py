@@ -19,6 +19,9 @@ class Shell(StrEnum):
     fish = "fish"
 
 
+EXAMPLE = "tlslab completion bash > ~/.local/share/bash-completion/completions/tlslab"
+
+
 def command(
     shell: Shell = argument("Shell: bash, zsh or fish.", default=...),
 ) -> int:

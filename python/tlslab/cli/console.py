@@ -4,11 +4,16 @@ import codecs
 import io
 import os
 import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from rich.console import Console, RenderableType
 from rich.text import Text
 
 from tlslab.domain.plain import plain
+
+if TYPE_CHECKING:
+    from tlslab.domain.finding import Summary
 
 # The width of output to a file or a pipe, in characters.
 WIDTH = 130
@@ -71,6 +76,22 @@ def write_utf8(text: str) -> None:
 def show(report: RenderableType) -> None:
     """Prints a report; lines that must stay whole may be longer than the console is wide."""
     out.print(report, crop=False)
+
+
+def show_report(
+    summary: "Summary", details: bool, place: Sequence[str], lines: int | None = None
+) -> None:
+    """Prints the report of a run: all of it, or one screen of `lines` lines.
+
+    `place`: the run folder, or the two of a comparison.
+    """
+    from tlslab import report
+    from tlslab.report.brief import LINES
+
+    if details:
+        show(report.render_text(summary))
+    else:
+        show(report.render_short(summary, place, LINES if lines is None else lines))
 
 
 def show_error(message: str, remedy: str) -> None:

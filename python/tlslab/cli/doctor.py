@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 MARKS = {"ok": "[green]ok[/]", "warning": "[yellow]warning[/]", "hard": "[bold red]fault[/]"}
 
+EXAMPLE = "tlslab doctor"
+
 
 def command(
     connections: int = option(

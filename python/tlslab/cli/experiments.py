@@ -12,6 +12,8 @@ from tlslab.domain.experiment import Experiment
 from tlslab.domain.wording import counted
 from tlslab.experiment import load, shipped
 
+EXAMPLE = "tlslab experiments"
+
 
 def command(
     as_json: bool = AS_JSON,

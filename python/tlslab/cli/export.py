@@ -9,6 +9,8 @@ from tlslab.cli.options import AS_JSON, RUN_FOLDER, option
 from tlslab.domain.command_line import Format
 from tlslab.domain.wording import counted
 
+EXAMPLE = "tlslab export runs/groups-nginx --format csv --out tables"
+
 
 def command(
     folder: Path = RUN_FOLDER,

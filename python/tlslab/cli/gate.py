@@ -19,8 +19,19 @@ _WORDS = {
 }
 
 
-def gate_lines(found: Gate) -> Iterator[str]:
-    """One line for each ratio, the worst first."""
+# The lines that a gate prints without --details.
+GATE = 10
+
+
+def gate_lines(found: Gate, details: bool = True) -> Iterator[str]:
+    """One line for each ratio, the worst first; without details the first of them."""
+    lines = list(_gate_lines(found))
+    yield from lines if details else lines[:GATE]
+    if not details and len(lines) > GATE:
+        yield f"gate: {counted(len(lines) - GATE, 'more ratio')}: --details"
+
+
+def _gate_lines(found: Gate) -> Iterator[str]:
     order = ("slower", "cannot_tell", "passed")
     for each in sorted(found.ratios, key=lambda each: (order.index(each.verdict), -each.high)):
         yield f"gate: {_line(each, len(found.ratios))}"

@@ -40,6 +40,9 @@ def complete_policy(incomplete: str) -> list[str]:
     return [name for name in GRADING if name.startswith(incomplete)]
 
 
+EXAMPLE = "tlslab grade localhost:8443 --policy mozilla-intermediate"
+
+
 def command(
     *,
     target: str = PLACE,

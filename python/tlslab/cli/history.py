@@ -6,8 +6,8 @@ from pathlib import Path
 
 import typer
 
-from tlslab.cli.console import conclude, err, out, write_utf8
-from tlslab.cli.options import AS_JSON, argument, flag, option
+from tlslab.cli.console import conclude, err, out, show, write_utf8
+from tlslab.cli.options import AS_JSON, DETAILS, FINE, argument, flag, option
 from tlslab.cli.values import as_share
 from tlslab.domain.errors import CannotRunError, UsageError
 from tlslab.domain.history import History
@@ -25,6 +25,9 @@ class Format(StrEnum):
     json = "json"
 
 
+EXAMPLE = "tlslab history runs --out history.html"
+
+
 def command(
     folders: list[Path] = argument(
         "Run folders, or folders that contain run folders.", default=..., metavar="DIR..."
@@ -34,13 +37,14 @@ def command(
         "Smallest change that counts: 2%; 1% by default.", metavar="PERCENT"
     ),
     across_machines: bool = flag(
-        "Join the runs of unlike machines in one history.", "--across-machines"
+        "Join the runs of unlike machines in one history.", "--across-machines", panel=FINE
     ),
     format_: Format = option(
         "Format of standard output; csv has one line per value of a run.",
         "--format",
         default=Format.text,
     ),
+    details: bool = DETAILS,
     as_json: bool = AS_JSON,
 ) -> int:
     """Find when the same cells became slower or faster over many runs, ordered by start.
@@ -56,10 +60,22 @@ def command(
     if page is not None and page.suffix != ".html":
         raise UsageError(f"--out {page}: not a page", "give a file like history.html")
     found = history(usable_runs(folders), least, across_machines)
-    _print(found, Format.json if as_json else format_)
+    if format_ is Format.text and not as_json:
+        _show(found, details, folders)
+    else:
+        _print(found, Format.json if as_json else format_)
     if page is not None:
         _write(page, report.render_history_html(found))
     return conclude(report.history_reason(found), EXIT_CODES[found.verdict])
+
+
+def _show(found: History, details: bool, folders: list[Path]) -> None:
+    from tlslab import report
+
+    if details:
+        out.print(report.render_history_text(found))
+    else:
+        show(report.render_history_short(found, tuple(map(str, folders))))
 
 
 def _print(found: History, form: Format) -> None:
@@ -67,8 +83,6 @@ def _print(found: History, form: Format) -> None:
     from tlslab.lab.store import to_json
 
     match form:
-        case Format.text:
-            out.print(report.render_history_text(found))
         case Format.html:
             write_utf8(report.render_history_html(found))
         case Format.markdown:

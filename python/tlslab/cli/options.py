@@ -28,17 +28,28 @@ def complete_experiment(incomplete: str) -> Iterator[str]:
     return (name for name in shipped() if name.startswith(incomplete))
 
 
-def option(words: str, *names: str, default: Any = None, **more: Any) -> Any:
+# Panels of options that `-h` leaves to `--help-all`; an option without a panel matters.
+LENGTH = "How long it runs"
+PRINTED = "What it prints and writes"
+RUNNING = "Servers that run already"
+SEVERAL = "Several generators"
+FINE = "Further options"
+
+
+def option(
+    words: str, *names: str, default: Any = None, panel: str | None = None, **more: Any
+) -> Any:
     """The default of a parameter that is an option: what it is for, and what typer takes.
 
     `names`: by default the parameter's own name. Without a default it must be given: `...`.
+    `panel`: its place in the help of all options; without one it is in the short help, too.
     """
-    return typer.Option(default, *names, help=words, **more)
+    return typer.Option(default, *names, help=words, rich_help_panel=panel, **more)
 
 
-def flag(words: str, *names: str) -> Any:
+def flag(words: str, *names: str, panel: str | None = None) -> Any:
     """The default of a parameter that is an option without a value."""
-    return option(words, *names, default=False)
+    return option(words, *names, default=False, panel=panel)
 
 
 def argument(words: str, default: Any = None, **more: Any) -> Any:
@@ -69,47 +80,74 @@ TARGET = option(
     default="reference",
     autocompletion=complete_target,
 )
-ALLOW = option("Host to load although its address is not loopback; repeatable.", metavar="HOST")
-AUTHORITIES = option("PEM file of the certificate authorities to trust.", "--ca", metavar="FILE")
-INSECURE = flag("Trust any certificate; the handshake signature is still verified.", "--insecure")
+ALLOW = option(
+    "Host to load although its address is not loopback; repeatable.",
+    metavar="HOST",
+    panel=RUNNING,
+)
+AUTHORITIES = option(
+    "PEM file of the certificate authorities to trust.", "--ca", metavar="FILE", panel=RUNNING
+)
+INSECURE = flag(
+    "Trust any certificate; the handshake signature is still verified.",
+    "--insecure",
+    panel=RUNNING,
+)
 STATUS = option(
     "HTTP status that a response must have, or several: 200,302; 2xx by default.",
     metavar="2xx|302|401|any",
+    panel=RUNNING,
 )
 SERVER_METRICS = option(
     "URL of a node_exporter on the host of a running server, for the server's processor "
     "time: http://HOST:9100/metrics.",
     metavar="URL",
+    panel=RUNNING,
 )
 GENERATORS = option(
     "Load from several generators. N: this number, on the Ray cluster of RAY_ADDRESS, or "
     "else on this machine. auto, or an address: all hosts of a Ray cluster; a capacity "
     "experiment takes as many as it needs.",
     metavar="N|auto|ray://HOST:PORT",
+    panel=SEVERAL,
 )
 FAIL = "fail"
 ON_LOST_HOST = option(
     "If a generator is lost: fail the trial, or finish it with the others and keep it as invalid.",
     default=FAIL,
     metavar="fail|keep",
+    panel=SEVERAL,
 )
 BUDGET = option(
-    "Start no block that would end after this time: 90s, 10m, 2h. A run that ends when "
-    "its comparisons are settled makes five blocks at least.",
+    "Start no block that would end after this time: 90s, 10m, 2h.",
     metavar="TIME",
 )
-DRY = flag("Print the plan and its duration; start and write nothing.", "--dry-run")
-SEED = option("Seed of the order of the trials; random by default.", metavar="N", min=0)
-YES = flag("Build or fetch what the run lacks without asking.", "--yes", "-y")
+DRY = flag("Print the plan and its duration; start and write nothing.", "--dry-run", panel=PRINTED)
+SEED = option("Seed of the order of the trials; random by default.", metavar="N", min=0, panel=FINE)
+YES = flag("Build or fetch what the run lacks without asking.", "--yes", "-y", panel=FINE)
 RUN_FOLDER = argument("Run folder.", default=..., metavar="DIR")
-OUT = option("Run folder to create.", "--out", metavar="DIR")
-AS_JSON = flag("Print JSON, and nothing else, to standard output.", "--json")
-DETAILS = flag("Print all tables and lists of the text in full.", "--details")
-VERSION = option(
-    "Print the version and exit.",
-    "-V",
-    "--version",
-    default=False,
-    callback=_show_version,
-    is_eager=True,
-)
+OUT = option("Run folder to create.", "--out", metavar="DIR", panel=PRINTED)
+AS_JSON = flag("Print JSON, and nothing else, to standard output.", "--json", panel=PRINTED)
+_DETAILS = "Print all tables, warnings and lists, instead of one screen."
+DETAILS = flag(_DETAILS, "--details")
+
+
+@options
+class Output:
+    """What a run prints at its end."""
+
+    details: bool = flag(_DETAILS, "--details", panel=PRINTED)
+    as_json: bool = AS_JSON
+
+
+def version(panel: str | None = None) -> Any:
+    """The option that prints the version."""
+    return option(
+        "Print the version and exit.",
+        "-V",
+        "--version",
+        default=False,
+        panel=panel,
+        callback=_show_version,
+        is_eager=True,
+    )

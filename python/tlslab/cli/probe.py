@@ -6,6 +6,8 @@ from tlslab.cli.asking import PLACE, Asked, ask
 from tlslab.cli.console import conclude
 from tlslab.cli.options import AS_JSON, option
 
+EXAMPLE = "tlslab probe localhost:8443"
+
 
 def command(
     *,

@@ -11,7 +11,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
 
 from tlslab.cli.console import err
-from tlslab.cli.shared_words import by_reason, duration, lost_words
+from tlslab.cli.shared_words import duration, left_out_words, lost_words, span
 from tlslab.cli.steps import begun_words, ended_words, steps_opening, time_left
 from tlslab.domain import events
 from tlslab.domain.plain import plain
@@ -171,21 +171,16 @@ def opening(event: events.RunStarted, clock: TrialsLeft) -> Iterator[str]:
     """The announcement of the run."""
     plan = event.plan
     against = "" if event.target is None else f" against {event.target}"
-    length = f"about {duration(clock.seconds())}"
-    if event.at_least is not None:
-        length = (
-            f"{duration(event.at_least)} to {duration(clock.seconds())}, until the answer is known"
-        )
+    length = span(event.at_least, clock.seconds())
     if event.sampling_s:
         length += f", then {duration(event.sampling_s)} of samples"
     yield (
-        f"{counted(len(plan.cells), 'cell')} × {counted(plan.blocks, 'block')}{against}, "
-        f"seed {plan.seed}; {length}; results in {event.folder}"
+        f"{length}: {counted(len(plan.cells), 'cell')} × {counted(plan.blocks, 'block')}{against}, "
+        f"seed {plan.seed}; results in {event.folder}"
     )
     if event.done:
         yield f"{counted(event.done, 'trial')} done before"
-    for reason, count in by_reason(plan.excluded):
-        yield f"left out: {counted(count, 'cell')}: {reason}"
+    yield from left_out_words(plan.excluded)
 
 
 def forecast_words(forecast: Forecast) -> str:

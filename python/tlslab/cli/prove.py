@@ -1,15 +1,17 @@
 """`tlslab prove`: is a configuration better than the present one?"""
 
-from tlslab.cli.options import AS_JSON, YES
+from tlslab.cli.options import YES, Output
 from tlslab.cli.proof_options import Options
 from tlslab.cli.watching import Watching
+
+EXAMPLE = "tlslab prove --for nginx --baseline nginx.conf --candidate new.conf"
 
 
 def command(
     given: Options,
     watching: Watching,
+    output: Output,
     yes: bool = YES,
-    as_json: bool = AS_JSON,
 ) -> int:
     """Compare a configuration with the present one, on the same server, in turns.
 
@@ -18,4 +20,4 @@ def command(
     """
     from tlslab.cli.proving import prove
 
-    return prove(given, watching, yes, as_json)
+    return prove(given, watching, output, yes)

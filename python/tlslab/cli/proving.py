@@ -9,6 +9,7 @@ from tlslab.advice.policy import policies_named
 from tlslab.cli import dry
 from tlslab.cli.carrying_out import carry_out, conclude_run, request_of
 from tlslab.cli.console import say
+from tlslab.cli.options import Output
 from tlslab.cli.proof_options import Options
 from tlslab.cli.values import as_seconds, as_share, as_url
 from tlslab.cli.watching import Watching
@@ -18,6 +19,7 @@ from tlslab.domain.experiment import Experiment
 from tlslab.domain.finding import Summary
 from tlslab.domain.proof import ProofVerdict
 from tlslab.domain.proof_settings import ProofSettings
+from tlslab.domain.wording import counted
 from tlslab.experiment import file_kind
 from tlslab.experiment.proof import proof_experiment
 from tlslab.experiment.short import asked_for, shortened
@@ -42,15 +44,15 @@ EXIT_CODES: dict[ProofVerdict, int] = {
 }
 
 
-def prove(given: Options, watching: Watching, yes: bool, as_json: bool) -> int:
+def prove(given: Options, watching: Watching, output: Output, yes: bool) -> int:
     """Runs a proof, or shows its plan; returns the exit code. Raises UsageError, CannotRunError."""
     wanted = settings(given)
     request = request_of(given, experiment_of(given, wanted), (wanted.server,))
     for configuration in wanted.configurations:
-        _announce(configuration)
+        _announce(configuration, output.details or given.dry_run)
     if given.dry_run:
-        return dry.show(request, as_json)
-    return conclude_run(carry_out(request, yes, as_json, watching), as_json, _ending)
+        return dry.show(request, output)
+    return conclude_run(carry_out(request, yes, output, watching), output, _ending)
 
 
 def settings(given: Options) -> ProofSettings:
@@ -148,8 +150,12 @@ def experiment_of(given: Options, wanted: ProofSettings) -> Experiment:
     return shortened(experiment, kind) if asked_for() else experiment
 
 
-def _announce(found: Configuration) -> None:
-    """Prints the origin of a configuration, its notes, and the parts left out."""
+def _announce(found: Configuration, details: bool) -> None:
+    """Prints the origin of a configuration; in detail its directives, notes, and parts left out."""
+    if not details:
+        left_out = f"; not taken: {counted(len(found.ignored), 'part')}" if found.ignored else ""
+        say(f"{found.name}: {found.source}{left_out}")
+        return
     say(f"{found.name}: {found.source}")
     say(
         f"  taken: {', '.join(dict.fromkeys(line.split()[0] for line in found.lines)) or 'nothing'}"

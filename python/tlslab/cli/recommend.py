@@ -46,6 +46,8 @@ _AIMS: "dict[AimName, Aim]" = {
 
 POLICIES = ", ".join(RECOMMENDING)
 
+EXAMPLE = "tlslab recommend runs/groups-nginx --for nginx > tls.conf"
+
 
 def command(
     folder: Path = argument("Run folder of groups or suites.", default=..., metavar="DIR"),

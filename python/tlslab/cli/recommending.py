@@ -5,6 +5,7 @@ import sys
 from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
+from shlex import quote
 
 from rich.box import SIMPLE
 from rich.table import Table
@@ -16,8 +17,14 @@ from tlslab.advice.policy import policies_named
 from tlslab.cli.console import WIDTH, conclude, err, say
 from tlslab.cli.ending import EXIT_VERDICT
 from tlslab.domain.errors import CannotRunError, UsageError
+from tlslab.domain.wording import counted
 from tlslab.lab.results import recommend
 from tlslab.lab.store import RunFolder, to_json
+
+# The candidates that are listed without --details.
+CANDIDATES = 8
+
+_BRIEFLY = " (probabilities: --details)"
 
 
 def recommended(
@@ -60,7 +67,9 @@ def recommended(
     else:
         for line in explanation(found, form, offer, day, details):
             say(line)
-        _weighed(found)
+        _weighed(found, details)
+        if server == "nginx":
+            say(f"next: tlslab prove --for nginx --baseline YOURS --candidate {quote(str(folder))}")
     if file is None and not as_json:
         sys.stdout.write(text)
     return conclude(_conclusion(found, form, file), 0)
@@ -73,22 +82,29 @@ def _write(text: str, file: Path) -> None:
         raise CannotRunError(f"{file}: {error.strerror}", "give another --out") from None
 
 
-def _weighed(found: Recommendation) -> None:
-    """Prints the Pareto set and the table of candidates."""
-    if names := front(found):
+def _weighed(found: Recommendation, details: bool) -> None:
+    """Prints the Pareto set and the table of candidates.
+
+    `details`: all of them, with the probabilities.
+    """
+    if details and (names := front(found)):
         say(f"Pareto set: {', '.join(names)}")
     table = pareto_table(found)
     if table is None:
         return
     drawn = Table(
-        title=table.title, caption=table.caption, title_justify="left", caption_justify="left",
-        box=SIMPLE, title_style="bold", caption_style="dim", padding=(0, 1, 0, 0),
+        title=table.title + ("" if details else _BRIEFLY), title_justify="left", title_style="bold",
+        caption=table.caption if details else None, caption_justify="left", caption_style="dim",
+        box=SIMPLE, padding=(0, 1, 0, 0), show_edge=details,
     )  # fmt: skip
     for number, head in enumerate(table.columns):
         drawn.add_column(head, justify="right" if number else "left", no_wrap=not number)
-    for row in table.rows:
-        drawn.add_row(*(str(cell) for cell in row))
+    for row in table.rows if details else table.rows[:CANDIDATES]:
+        # Below a value stands its probability.
+        drawn.add_row(*(str(cell) if details else str(cell).partition("\n")[0] for cell in row))
     err.print(drawn, width=None if err.is_terminal else WIDTH)
+    if (others := len(table.rows) - CANDIDATES) > 0 and not details:
+        say(f"{counted(others, 'more candidate')}: --details")
 
 
 def _conclusion(found: Recommendation, form: Form, file: Path | None) -> str:

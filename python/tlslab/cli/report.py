@@ -6,7 +6,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tlslab.cli.console import conclude, say, show, write_utf8
+from tlslab.cli.console import conclude, say, show_report, write_utf8
 from tlslab.cli.ending import exit_code, reason
 from tlslab.cli.options import AS_JSON, DETAILS, RUN_FOLDER, option
 from tlslab.domain.errors import UsageError
@@ -26,6 +26,9 @@ class Format(StrEnum):
     json = "json"
     ab = "ab"
     folded = "folded"
+
+
+EXAMPLE = "tlslab report runs/groups-nginx"
 
 
 def command(
@@ -52,8 +55,10 @@ def command(
         write_utf8(_folded(run))
         return 0
     summary = analyse(run)
-    more = () if details else ("tlslab", "report", str(folder), "--details")
-    _print(summary, format_, more)
+    if format_ is Format.text:
+        show_report(summary, details, (str(folder),))
+    else:
+        _print(summary, format_)
     for damage in run.damages():
         say(f"warning: {damage}")
     why = reason([cell.verdict for cell in summary.cells])
@@ -71,13 +76,11 @@ def _folded(run: "RunFolder") -> str:
     return "\n".join(lines) + "\n"
 
 
-def _print(summary: "Summary", format_: Format, more: tuple[str, ...]) -> None:
+def _print(summary: "Summary", format_: Format) -> None:
     from tlslab import report
     from tlslab.lab.store import to_json
 
     match format_:
-        case Format.text:
-            show(report.render_text(summary, more))
         case Format.html:
             write_utf8(report.render_html(summary))
         case Format.markdown:

@@ -2,20 +2,22 @@
 
 import typer
 
-from tlslab.cli.options import AS_JSON, YES
+from tlslab.cli.options import YES, Output
 from tlslab.cli.run_options import Options
 from tlslab.cli.watching import Watching
 from tlslab.domain.errors import UsageError
+
+EXAMPLE = "tlslab run groups --target nginx --quick"
 
 
 def command(
     context: typer.Context,
     given: Options,
     watching: Watching,
+    output: Output,
     yes: bool = YES,
-    as_json: bool = AS_JSON,
 ) -> int:
-    """Run an experiment and report on it.
+    """Run an experiment, and answer its question: which setting, how much, how many.
 
     Ends with 0 if every cell has a result that may be used, else with 1.
     """
@@ -26,4 +28,4 @@ def command(
             "--out and --resume are both given",
             "leave --out out: a resumed run stays in its folder",
         )
-    return run(context, given, watching, yes, as_json)
+    return run(context, given, watching, output, yes)

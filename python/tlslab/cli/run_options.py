@@ -10,12 +10,16 @@ from tlslab.cli.options import (
     EXPERIMENTS,
     GENERATORS,
     INSECURE,
+    LENGTH,
     MOST_SECONDS,
     ON_LOST_HOST,
     OUT,
+    PRINTED,
+    RUNNING,
     SEED,
     SERVER_METRICS,
     SERVERS,
+    SEVERAL,
     STATUS,
     argument,
     complete_experiment,
@@ -25,6 +29,8 @@ from tlslab.cli.options import (
     options,
 )
 from tlslab.domain.command_line import READY_S, TIMEOUT_S
+
+SOME = "Some experiments"
 
 
 @options
@@ -37,9 +43,8 @@ class Options:
         autocompletion=complete_experiment,
     )
     target: list[str] | None = option(
-        f"Servers to start ({SERVERS}), or running ones: https://HOST[:PORT]/PATH or "
-        "HOST:PORT; repeatable.",
-        metavar="NAME,NAME|URL,URL",
+        f"Servers to start ({SERVERS}), or running ones: https://HOST[:PORT]/PATH; repeatable.",
+        metavar="NAME|URL,...",
         autocompletion=complete_target,
     )
     settings: list[str] | None = option(
@@ -68,11 +73,13 @@ class Options:
         metavar="N",
         min=1,
         max=1000,
+        panel=LENGTH,
     )
     until: str | None = option(
         "End when each comparison is settled: a difference is established, or one of more "
         "than PERCENT is excluded: 2%.",
         metavar="PERCENT",
+        panel=LENGTH,
     )
     budget: str | None = BUDGET
     seconds: float | None = option(
@@ -80,18 +87,22 @@ class Options:
         metavar="S",
         min=0.1,
         max=MOST_SECONDS,
+        panel=LENGTH,
     )
     expect_status: str | None = STATUS
     dry_run: bool = DRY
     out: Path | None = OUT
     resume: Path | None = option(
-        "Complete the run in this folder, with the options of its first command.", metavar="DIR"
+        "Complete the run in this folder, with the options of its first command.",
+        metavar="DIR",
+        panel=PRINTED,
     )
     allow: list[str] | None = ALLOW
     proof: str | None = option(
         "Token of the page /.well-known/tlslab-TOKEN, which a public host must serve before a "
         "load of more than 1,000 connections/s or 60 s.",
         metavar="TOKEN",
+        panel=RUNNING,
     )
     seed: int | None = SEED
     authority: Path | None = AUTHORITIES
@@ -103,14 +114,18 @@ class Options:
         "Java installation to measure, in addition to those found; repeatable.",
         "--jdk",
         metavar="DIR",
+        panel=SOME,
     )
     allow_obsolete: bool = flag(
-        "Capacity experiments: also run the cell with obsolete settings.", "--allow-obsolete"
+        "Capacity experiments: also run the cell with obsolete settings.",
+        "--allow-obsolete",
+        panel=SOME,
     )
     configure: str | None = option(
         "Command that configures the server of a URL. It runs before each cell: "
         "'ssh host set {group}'.",
         metavar="COMMAND",
+        panel=RUNNING,
     )
     configure_timeout: float = option(
         "Time limit of --configure, in seconds.",
@@ -118,6 +133,7 @@ class Options:
         min=0.1,
         max=MOST_SECONDS,
         metavar="SECONDS",
+        panel=RUNNING,
     )
     ready_s: float = option(
         "Time limit for the server to be ready after --configure, in seconds.",
@@ -126,12 +142,14 @@ class Options:
         min=0,
         max=MOST_SECONDS,
         metavar="SECONDS",
+        panel=RUNNING,
     )
     server_metrics: str | None = SERVER_METRICS
     why: bool = flag(
         "After the trials, sample the server's call stacks with perf, to show the parts of a "
         "connection's cost.",
         "--why",
+        panel=SOME,
     )
     generators: str | None = GENERATORS
     on_lost_host: str = ON_LOST_HOST
@@ -139,4 +157,5 @@ class Options:
         "Address of this machine on which servers that the lab starts listen, for generators "
         "on other hosts; 127.0.0.1 by default.",
         metavar="ADDRESS",
+        panel=SEVERAL,
     )

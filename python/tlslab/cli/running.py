@@ -12,7 +12,7 @@ from tlslab.cli import dry
 from tlslab.cli.carrying_out import carry_out, conclude_run, request_of
 from tlslab.cli.console import say
 from tlslab.cli.ending import exit_code, reason
-from tlslab.cli.options import EXPERIMENTS
+from tlslab.cli.options import EXPERIMENTS, Output
 from tlslab.cli.run_options import Options
 from tlslab.cli.values import as_seconds, as_share, as_url, servers_in
 from tlslab.cli.watching import Watching
@@ -57,7 +57,7 @@ _BEGINS = ("run", "prove")
 
 
 def run(
-    context: typer.Context, given: Options, watching: Watching, yes: bool, as_json: bool
+    context: typer.Context, given: Options, watching: Watching, output: Output, yes: bool
 ) -> int:
     """Runs the command line of `tlslab run`; returns the exit code.
 
@@ -93,8 +93,8 @@ def run(
         if fitted.reservation:
             say(f"warning: {fitted.reservation}")
     if given.dry_run:
-        return dry.show(request, as_json)
-    return conclude_run(carry_out(request, yes, as_json, watching), as_json, _ending)
+        return dry.show(request, output)
+    return conclude_run(carry_out(request, yes, output, watching), output, _ending)
 
 
 def asks(given: Options) -> bool:

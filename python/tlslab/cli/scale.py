@@ -7,7 +7,7 @@ import typer
 
 from tlslab.cli.allow import read_allow_file
 from tlslab.cli.console import conclude, err, out
-from tlslab.cli.options import ALLOW, AS_JSON, AUTHORITIES, INSECURE, STATUS, TARGET, option
+from tlslab.cli.options import ALLOW, AS_JSON, AUTHORITIES, FINE, INSECURE, STATUS, TARGET, option
 from tlslab.cli.values import as_url
 from tlslab.domain.command_line import did_you_mean
 from tlslab.domain.errors import UsageError
@@ -19,6 +19,8 @@ from tlslab.experiment.workload import required_status
 EXIT_LOST = 1
 
 BACKENDS = ("rustls", "openssl")
+
+EXAMPLE = "tlslab scale --levels 1000,5000 --target nginx"
 
 
 def command(
@@ -32,7 +34,7 @@ def command(
         "TLS library of the client: rustls, openssl; repeatable; both by default."
     ),
     source: str = option(
-        "Local addresses to connect from, in turn.", default="", metavar="ADDRESS,..."
+        "Local addresses to connect from, in turn.", default="", metavar="ADDRESS,...", panel=FINE
     ),
     expect_status: str | None = STATUS,
     allow: list[str] | None = ALLOW,

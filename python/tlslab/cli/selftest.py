@@ -9,11 +9,17 @@ import typer
 
 from tlslab.cli.console import conclude, out, say
 from tlslab.cli.ending import EXIT_INTERRUPTED
-from tlslab.cli.options import AS_JSON, OUT, SEED, flag, option
+from tlslab.cli.options import AS_JSON, DETAILS, OUT, SEED, flag, option
 from tlslab.cli.values import as_seconds
+from tlslab.domain.wording import counted
 
 if TYPE_CHECKING:
     from tlslab.lab.selftest_run import Result
+
+# The warnings that change the result, without --details.
+WARNINGS = 3
+
+EXAMPLE = "tlslab selftest --quick"
 
 
 def command(
@@ -23,6 +29,7 @@ def command(
     quick: bool = flag("Make fewer slowdowns and tries, in some 75 s.", "--quick"),
     out_dir: Path | None = OUT,
     seed: int | None = SEED,
+    details: bool = DETAILS,
     as_json: bool = AS_JSON,
 ) -> int:
     """Find which differences this machine can tell apart: equal servers and planted slowdowns.
@@ -32,6 +39,7 @@ def command(
     from tlslab.cli.progress import watch
     from tlslab.lab.selftest_run import BUDGET_S, QUICK_BUDGET_S, SelftestRequest, selftest
     from tlslab.lab.store import to_json
+    from tlslab.report.next_steps import NextStep, foot
     from tlslab.report.terminal_results import render_selftest
 
     usual = QUICK_BUDGET_S if quick else BUDGET_S
@@ -43,15 +51,25 @@ def command(
         typer.echo(json.dumps(to_json(result.selftest), allow_nan=False))
     else:
         out.print(render_selftest(result.selftest))
-    return _conclude(result)
+        steps = (
+            NextStep(("tlslab", "run", "groups", "--quick"), "its report quotes this result"),
+            NextStep(("tlslab", "selftest", "--budget", "20m"), "more tries, closer bounds"),
+        )
+        out.print(foot(steps))
+    return _conclude(result, details or as_json)
 
 
-def _conclude(result: "Result") -> int:
+def _conclude(result: "Result", details: bool) -> int:
     """Prints the disturbances and the places of trials and result; returns the exit code."""
     from tlslab.report import warning_lines
+    from tlslab.words.cautions import deciding
 
-    for warning in warning_lines(result.summary):
-        say(f"warning: {warning}")
+    every = warning_lines(result.summary)
+    lines = every if details else deciding(result.summary)[0][:WARNINGS]
+    for line in lines:
+        say(f"warning: {line}")
+    if others := len(every) - len(lines):
+        say(f"{counted(others, 'more warning')}: --details")
     say(f"trials: {result.folder / 'report.html'}")
     if result.kept is not None:
         say(f"kept for later runs: {result.kept}")

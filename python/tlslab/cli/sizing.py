@@ -24,6 +24,7 @@ from tlslab.experiment.costs import COSTED, identifying
 from tlslab.lab.results import newest_calibration, read_contents
 from tlslab.lab.store import RunFolder, to_json
 from tlslab.report import resume_command
+from tlslab.report.next_steps import NextStep, foot
 from tlslab.report.terminal_results import render_sizing
 from tlslab.words.costs import implausible_words
 
@@ -84,9 +85,23 @@ def plan(folder: Path | None, question: Question, as_json: bool) -> int:
         typer.echo(json.dumps(to_json(sizing), allow_nan=False))
     else:
         out.print(render_sizing(sizing, contents.environment))
+        out.print(foot(_next(run, contents, question)))
     for damage in run.damages():
         say(f"warning: {damage}")
     return conclude(f"planned with {run.path}", 0)
+
+
+def _next(run: RunFolder, contents: RunContents, question: Question) -> tuple[NextStep, ...]:
+    """The command that checks the answer, and the other question."""
+    server = contents.environment.target.name
+    words = ("tlslab", "run", "capacity", "--target", server)
+    check = (*words, "--objective", str(question.objective)) if question.objective else words
+    other = ("--processors", "2") if question.processors is None else ("--new", "5000/s")
+    brings = "what N processors carry" if question.processors is None else "processors for a rate"
+    return (
+        NextStep(check, "measures it"),
+        NextStep(("tlslab", "plan", str(run.path), *other), brings),
+    )
 
 
 def _no_model(run: RunFolder, contents: RunContents) -> TlslabError:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from tlslab.cli.shared_words import by_reason, duration
+from tlslab.cli.shared_words import duration, left_out_words
 from tlslab.domain import events
 from tlslab.domain.capacity import Step
 from tlslab.domain.run_record import load_summaries
@@ -24,13 +24,12 @@ def steps_opening(event: events.StepsStarted) -> Iterator[str]:
     """The line for a step that starts."""
     plan, left = event.plan, event.left
     yield (
-        f"{counted(len(plan.cells), 'cell')} against {event.target}, seed {plan.seed}; "
-        f"{counted(left.steps, 'step')} at most, about {time_left(left)}; results in {event.folder}"
+        f"about {time_left(left)}: {counted(len(plan.cells), 'cell')} against {event.target}, "
+        f"{counted(left.steps, 'step')} at most, seed {plan.seed}; results in {event.folder}"
     )
     if left.done:
         yield f"{counted(left.done, 'step')} done before"
-    for reason, count in by_reason(plan.excluded):
-        yield f"left out: {counted(count, 'cell')}: {reason}"
+    yield from left_out_words(plan.excluded)
 
 
 def time_left(left: events.Left) -> str:

@@ -15,6 +15,8 @@ from tlslab.domain.wording import counted
 if TYPE_CHECKING:
     from tlslab.lab.survey import TargetFound
 
+EXAMPLE = "tlslab targets"
+
 
 def command(
     names: list[str] | None = argument(

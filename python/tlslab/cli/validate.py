@@ -12,6 +12,7 @@ from tlslab.cli.options import (
     ALLOW,
     AS_JSON,
     AUTHORITIES,
+    FINE,
     INSECURE,
     MOST_SECONDS,
     STATUS,
@@ -36,6 +37,9 @@ class Format(StrEnum):
     json = "json"
 
 
+EXAMPLE = "tlslab validate --target nginx"
+
+
 def command(
     rates: str = option(
         "Rates at which to compare, in new connections per second.",
@@ -50,10 +54,18 @@ def command(
     ),
     target: str = TARGET,
     pause_ms: int = option(
-        "Work of the reference server per response, in ms.", default=100, min=0, max=10000
+        "Work of the reference server per response, in ms.",
+        default=100,
+        min=0,
+        max=10000,
+        panel=FINE,
     ),
-    interface: str = option("Network interface on which tcpdump captures.", default="lo"),
-    backend: str = option("TLS library of the client: auto, rustls, openssl.", default="auto"),
+    interface: str = option(
+        "Network interface on which tcpdump captures.", default="lo", panel=FINE
+    ),
+    backend: str = option(
+        "TLS library of the client: auto, rustls, openssl.", default="auto", panel=FINE
+    ),
     expect_status: str | None = STATUS,
     allow: list[str] | None = ALLOW,
     ca: Path | None = AUTHORITIES,

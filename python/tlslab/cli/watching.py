@@ -5,7 +5,7 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 from tlslab.cli.console import say
-from tlslab.cli.options import option, options
+from tlslab.cli.options import PRINTED, option, options
 from tlslab.domain.command_line import LOOPBACK, METRICS_OPTION, PAGE_OPTION, Address, parse_address
 from tlslab.domain.errors import TlslabError
 
@@ -33,6 +33,7 @@ class Watching:
         "need an address of this machine that they can reach.",
         METRICS_OPTION,
         metavar="HOST:PORT",
+        panel=PRINTED,
         parser=_metrics_address,
     )
     page: Address | None = option(
@@ -40,6 +41,7 @@ class Watching:
         "a free port of loopback by default.",
         PAGE_OPTION,
         metavar="[=HOST:PORT]",
+        panel=PRINTED,
         parser=_page_address,
     )
 

@@ -71,6 +71,11 @@ def without_options(command: Sequence[str], names: Sequence[str]) -> list[str]:
     return kept
 
 
+def without_flags(command: Sequence[str], names: Sequence[str]) -> list[str]:
+    """A command line without these options, which have no value."""
+    return [word for word in command if word not in names]
+
+
 LOOPBACK = "127.0.0.1"
 
 # The options of commands that take such addresses.

@@ -153,13 +153,22 @@ TableCell = str | float | int | Estimate | None
 
 @dataclass(frozen=True)
 class DataTable:
-    """A table of a report: `columns` are the headings; each row has one cell per column."""
+    """A table of a report: `columns` are the headings; each row has one cell per column.
+
+    `brief`: the columns of the table where a report has one screen. A report of one screen has one
+    table: the first with such columns, else the first of all.
+    """
 
     id: str
     title: str
     caption: str
     columns: tuple[str, ...]
     rows: tuple[tuple[TableCell, ...], ...]
+    brief: tuple[str, ...] = ()
+
+
+# How the ids of the texts begin that are configurations; the server's name follows.
+EMITTED = "emit-"
 
 
 @dataclass(frozen=True)

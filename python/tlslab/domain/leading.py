@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tlslab.domain.estimates import tiles as tile_rows
-from tlslab.domain.finding import CellSummary, Ranking, Tile
-from tlslab.domain.setting import RANKED_FIGURES
+from tlslab.domain.finding import CellSummary, Ranking, Summary, Tile
+from tlslab.domain.setting import RANKED_FIGURES, figure_id, settings_of
 
 _MOST_TILES = 5
 _FEWEST_TILES = 3
@@ -79,6 +79,19 @@ def led(rankings: Sequence[Ranking], setting: Mapping[str, str]) -> Led | None:
             if each.setting == setting and each.estimate == estimate:
                 found = lead(each)
                 return None if found is None else Led(each, found)
+    return None
+
+
+def answering(summary: Summary) -> Ranking | None:
+    """The ranking that the figure of the summary's answer shows."""
+    if summary.answer is None:
+        return None
+    levels = (cell.factors for cell in summary.cells)
+    for number, setting in enumerate(settings_of(levels, summary.experiment.baseline), start=1):
+        for ranking in summary.rankings:
+            what = RANKED_FIGURES.get(ranking.estimate, "")
+            if ranking.setting == setting and summary.answer.figure == figure_id(number, what):
+                return ranking
     return None
 
 

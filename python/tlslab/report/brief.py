@@ -1,99 +1,98 @@
-"""A report of a few terminal screens: parts by importance, the others by title only."""
+"""One screen of a terminal: what must be there, and as much of the rest as there is room for."""
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.text import Text
 
-from tlslab.domain.plain import plain
 from tlslab.domain.wording import counted
-from tlslab.report.commands import Command
 
-# The largest number of parts without room that are named with their sizes.
-_NAMED = 24
+# The lines of a report. With the plan before it (of a proof, also its two configurations), and with
+# the place of the results and the reason of the exit code after it, a command prints 40.
+LINES = 34
+
+# The most lines of warnings and of the picture. The table has what is left, but these lines, if it
+# needs them, before the picture.
+WARNINGS = 8
+PICTURE = 12
+TABLE = 7
+
+DETAILS = "--details"
 
 
 @dataclass(frozen=True)
-class Part:
-    """A table or list under its title; `size` is its size in words, such as "48 rows".
+class Rows:
+    """A list, a table or a picture whose first rows can be shown alone.
 
-    `first` renders the part with its first N of `count` rows and a note on the others. A part
-    without `first` is shown whole or not at all. `most` is the largest number of rows in a brief
-    report. `lines`: how many lines all rows need at least, whatever the width.
+    `drawn` renders the first N of `count` rows. `total`: how many rows all details have, each a
+    `noun`. `lines`: how many lines all rows need at least, whatever the width.
     """
 
-    title: str
-    size: str
-    shown: RenderableType
-    count: int = 0
-    first: Callable[[int, RenderableType], RenderableType] | None = None
-    most: int | None = None
+    drawn: Callable[[int], RenderableType]
+    count: int
+    noun: str
+    total: int = 0
     lines: int = 0
 
+    def first(self, number: int) -> RenderableType:
+        """The first rows, and the number of the others."""
+        others = max(self.total, self.count) - number
+        if not others:
+            return self.drawn(number)
+        what = f"{self.noun}s" if number and others != 1 else self.noun
+        more = f"{others:,} more {what}" if number else counted(others, self.noun)
+        note = Text(f"  {more}: {DETAILS}", style="dim")
+        return Group(self.drawn(number), note) if number else note
+
 
 @dataclass(frozen=True)
-class Brief:
-    """Parts in the order of their importance, in at most `lines` lines of the terminal.
+class Screen:
+    """A report of at most `lines` lines; its parts are shown in the order of the fields.
 
-    The first part is cut to the rows that fit. A later part that does not fit is named with its
-    size. `more`: the words of the command that prints everything; without them all parts are shown.
+    Warnings have room first, then the picture and the table. Without room for a row a part is left
+    out; of warnings the number is always there.
     """
 
-    parts: Sequence[Part]
-    lines: int
-    more: Sequence[str] = ()
+    head: RenderableType
+    picture: Rows | None
+    table: Rows | None
+    warnings: Rows | None
+    foot: RenderableType
+    lines: int = LINES
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        if not self.more:
-            yield from (part.shown for part in self.parts)
-            return
-        used = 0
-        left: list[Part] = []
-
         def height(shown: RenderableType) -> int:
             return len(console.render_lines(shown, options, pad=False))
 
-        for number, part in enumerate(self.parts):
-            rows = part.count if part.most is None else min(part.most, part.count)
-            shown = self._shortened(part, rows)
-            # A table that is far too long is not rendered to be measured.
-            least = min(rows, part.lines)
-            needs = least if used + least > self.lines else height(shown)
-            if used + needs > self.lines:
-                if number or part.first is None:
-                    left.append(part)
-                    continue
-                shown = self._cut(part, height)
-                needs = height(shown)
-            used += needs
-            yield shown
-        yield from self._named(left)
+        left = self.lines - height(self.head) - height(self.foot)
+        shown: dict[str, RenderableType] = {}
+        for name, most in (("warnings", WARNINGS), ("picture", PICTURE), ("table", left)):
+            rows: Rows | None = getattr(self, name)
+            if rows is None:
+                continue
+            kept = TABLE if name == "picture" and self.table is not None else 0
+            # A blank line goes before each part.
+            number = _fitting(rows, min(most, left - kept) - 1, height)
+            if number or name == "warnings":
+                shown[name] = rows.first(number)
+                left -= height(shown[name]) + 1
+        yield self.head
+        yield from _apart(shown.get(name) for name in ("picture", "table", "warnings"))
+        yield self.foot
 
-    def _cut(self, part: Part, height: Callable[[RenderableType], int]) -> RenderableType:
-        """As many first rows of a part as fit; at least one."""
-        counts = range(1, part.count)
-        room = bisect_left(
-            counts, True, key=lambda count: height(self._shortened(part, count)) > self.lines
-        )
-        return self._shortened(part, max(1, room))
 
-    def _shortened(self, part: Part, count: int) -> RenderableType:
-        """A part with its first rows, and the command that prints all."""
-        if part.first is None or count >= part.count:
-            return part.shown
-        rest = Command(f"  the first {count} of {part.size}; all are printed by ", self.more)
-        return part.first(count, rest)
+def _apart(parts: Iterator[RenderableType | None]) -> Iterator[RenderableType]:
+    for part in parts:
+        if part is not None:
+            yield Text()
+            yield part
 
-    def _named(self, left: Sequence[Part]) -> Iterator[RenderableType]:
-        if left:
-            # A figure and the table of its numbers may have the same title.
-            sizes: dict[str, str] = {}
-            for part in left:
-                sizes.setdefault(part.title, part.size)
-            named = [f"  {plain(title)} ({size})" for title, size in sizes.items()]
-            if (others := len(named) - _NAMED) > 0:
-                named = [*named[:_NAMED], f"  and {counted(others, 'more part')}"]
-            yield Command("Not shown here, but printed by ", self.more)
-            yield Group(*(Text(line, style="dim") for line in named), Text())
+
+def _fitting(rows: Rows, room: int, height: Callable[[RenderableType], int]) -> int:
+    """How many first rows fit into this many lines; 0 if none does."""
+    # A table that is far too long is not rendered to be measured.
+    most = rows.count if rows.lines <= room else min(rows.count, max(room, 0))
+    counts = range(1, most + 1)
+    return bisect_left(counts, True, key=lambda count: height(rows.first(count)) > room)

@@ -4,6 +4,8 @@ import math
 from dataclasses import dataclass
 
 from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.text import Text
 
 from tlslab.domain.figure import Figure, Point
 from tlslab.domain.plain import plain
@@ -44,6 +46,21 @@ def has_dots(figure: Figure) -> bool:
     return figure.kind == "ranking" and any(
         value is not None for series in figure.series for value in series.y
     )
+
+
+@dataclass(frozen=True)
+class Dots:
+    """A ranking: a line for each cell, or for the first ones, and the meaning of its marks."""
+
+    figure: Figure
+    first: int | None = None
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        width = options.max_width
+        for line in dot_lines(self.figure, width)[: self.first]:
+            yield Text(line.text, style="dim" if line.objected else "")
+        yield Text(axis_line(self.figure, width), style="dim", no_wrap=True)
+        yield Text(f"  {marks_words(self.figure)}", style="dim")
 
 
 def dot_lines(figure: Figure, width: int) -> list[DotLine]:
@@ -99,7 +116,8 @@ def _ends(figure: Figure) -> tuple[float, float]:
     points = [point for point in figure.series[0].points if point.y is not None]
     values = [value for point in points for value in point.numbers]
     low, high = min(values), max(values)
-    if not figure.y_log and 0 <= low < high / 2:
+    # One row is compared with nothing but zero.
+    if not figure.y_log and low >= 0 and (low < high / 2 or len(points) == 1):
         low = 0.0
     return (low, high) if low < high else (low * 0.9, high * 1.1 + 1e-9)
 

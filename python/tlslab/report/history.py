@@ -1,16 +1,23 @@
 """A history for a terminal, as Markdown and as CSV: a sentence first, then each change."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from rich.console import RenderableType
+from rich.console import Group, RenderableType
+from rich.text import Text
 
 from tlslab.domain.estimates import estimate_name
 from tlslab.domain.history import CellHistory, Change, History
+from tlslab.domain.plain import plain
 from tlslab.domain.wording import counted
+from tlslab.report.brief import Rows, Screen
 from tlslab.report.csv import Value, csv_text
 from tlslab.report.document import Block, Line, Listing, Table, as_markdown, for_terminal
+from tlslab.report.next_steps import NextStep, foot
 from tlslab.report.numbers import Grid, word
 from tlslab.words import history as words
+
+# More folders than these stand as `DIR...` in the commands of a short report.
+_NAMED = 3
 
 _STYLES = {"slower": "red", "faster": "green", "cannot_tell": "yellow"}
 
@@ -18,6 +25,31 @@ _STYLES = {"slower": "red", "faster": "green", "cannot_tell": "yellow"}
 def render_history_text(history: History) -> RenderableType:
     """The changes, in lines that fold at any width."""
     return for_terminal(_document(history))
+
+
+def render_history_short(history: History, folders: Sequence[str]) -> RenderableType:
+    """The changes on one screen. `folders`: those of the command."""
+    changed = words.changed_cells(history)
+    parts = [
+        Listing(_named(history, cell.history, cell.label), tuple(lines))
+        for cell in changed
+        for lines in _places(history, cell)
+    ]
+    found = [Line(words.could_have_found(history))] if changed else []
+    head = [Line(words.headline(history), "bold"), *found, Line(words.runs_words(history), "dim")]
+    warned = [Text(f"! {plain(each, 1000)}", style="yellow") for each in history.warnings]
+    command = ("tlslab", "history", *(folders if len(folders) <= _NAMED else ("DIR...",)))
+    steps = (
+        NextStep((*command, "--details"), "all changes"),
+        NextStep((*command, "--out", "history.html"), "the charts"),
+    )
+    return Screen(
+        for_terminal(head),
+        None,
+        Rows(lambda count: for_terminal(parts[:count]), len(parts), "change") if parts else None,
+        Rows(lambda count: Group(*warned[:count]), len(warned), "warning") if warned else None,
+        foot(steps),
+    )
 
 
 def render_history_markdown(history: History) -> str:
@@ -67,17 +99,25 @@ def _named(history: History, name: str, label: str) -> str:
 
 def _changes(history: History, cell: words.CellChanges) -> Iterator[Line]:
     """The changes of a cell, grouped by the two runs between which they lie."""
+    for lines in _places(history, cell):
+        yield from lines
+
+
+def _places(history: History, cell: words.CellChanges) -> Iterator[list[Line]]:
+    """The changes of a cell between two runs, for each two runs."""
     places: dict[tuple[str, str], list[tuple[CellHistory, Change]]] = {}
     for series in cell.series:
         for change in series.changes:
             places.setdefault((change.before, change.after), []).append((series, change))
     for changes in places.values():
+        lines = []
         for series, change in changes:
             text = f"{estimate_name(series.estimate)}: {words.size(change)}"
             style = _STYLES.get(change.verdict, "")
-            yield Line(f"{text}: {words.verdict_words(change)}", style)
-        yield Line(words.between(history, changes[0][1]), level=1)
-        yield Line(words.facts_words(changes[0][1]), level=1)
+            lines.append(Line(f"{text}: {words.verdict_words(change)}", style))
+        lines.append(Line(words.between(history, changes[0][1]), level=1))
+        lines.append(Line(words.facts_words(changes[0][1]), level=1))
+        yield lines
 
 
 def render_history_csv(history: History) -> str:

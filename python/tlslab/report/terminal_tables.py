@@ -1,7 +1,6 @@
 """A summary's own tables, figures and texts for a terminal."""
 
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from rich import box
@@ -14,7 +13,6 @@ from tlslab.domain.finding import Summary
 from tlslab.domain.plain import plain
 from tlslab.domain.wording import counted
 from tlslab.report import view
-from tlslab.report.brief import Part
 from tlslab.report.numbers import Grid, Place, figure_grid, lying, table_grid
 
 # A figure with more rows or columns of numbers is left to the page.
@@ -30,28 +28,25 @@ _NAME = 16
 _ADDRESS = 72
 
 
-def made_parts(summary: Summary) -> list[Part]:
+def made_parts(summary: Summary) -> Iterator[RenderableType]:
     """The tables, the numbers behind the figures, the texts, each with its title and caption."""
-    parts: list[Part] = []
     for table in summary.tables:
-        parts.append(grid_part(table.title, table.caption, table_grid(table)))
+        yield captioned(table.title, table.caption, table_grid(table))
     for figure in summary.figures:
         if figure.id.startswith(view.OF_SECTIONS):
             continue
         grid = figure_grid(figure)
         if len(grid.rows) <= _ROWS and len(grid.columns) <= _COLUMNS:
             unit = f"{figure.y_title}. " if figure.y_title not in " ".join(grid.columns) else ""
-            parts.append(grid_part(figure.title, f"{unit}{figure.caption}", grid))
+            yield captioned(figure.title, f"{unit}{figure.caption}", grid)
         else:
             points = counted(len(grid.rows), "point")
             line = Text(f"{plain(figure.title)}: {points}, drawn on the page", style="dim")
-            parts.append(Part(figure.title, points, Group(line, Text())))
+            yield Group(line, Text())
     for text in summary.texts:
-        lines = text.text.split("\n")
         title = Text(plain(text.title), style="bold cyan")
-        shown = Group(title, *_caption(text.caption), *map(_whole, lines), Text())
-        parts.append(Part(text.title, counted(len(lines), "line"), shown))
-    return parts
+        lines = map(_whole, text.text.split("\n"))
+        yield Group(title, *_caption(text.caption), *lines, Text())
 
 
 def new_table(title: str = "") -> Table:
@@ -204,28 +199,33 @@ def _longest_address(text: str) -> int:
     return max((cell_len(word) for word in plain(text).split() if "://" in word), default=0)
 
 
+class Upright:
+    """A grid as a table without a frame, for one screen: as it stands, if it fits at all."""
+
+    def __init__(self, title: str, grid: Grid) -> None:
+        self._title = title
+        self._grid = grid
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        fit = Fit(self._grid)
+        if fit.least > options.max_width:
+            yield _Fitting(self._title, self._grid)
+            return
+        table = fit.table(options.max_width)
+        table.show_edge = False
+        yield from _below(self._title, table)
+
+
 def fitting(title: str, grid: Grid) -> RenderableType:
     """A grid as a table that fits any width, with nothing broken and nothing left out."""
     return _Fitting(title, grid)
 
 
-def grid_part(title: str, caption: str, grid: Grid) -> Part:
-    """A grid below its title, with its caption; its first rows if there is little room."""
-    count = len(grid.rows)
-    drawn = partial(_drawn, title, caption, grid)
-    # Where the rows stand in columns, each column is a row.
-    lines = min(count, len(grid.columns) - 1)
-    return Part(title, counted(count, "row"), drawn(), count, drawn, lines=lines)
-
-
-def _drawn(
-    title: str, caption: str, grid: Grid, first: int | None = None, *rest: RenderableType
-) -> Group:
-    """A grid, or its first rows, below its title."""
-    some = Grid(grid.columns, grid.rows[:first])
+def captioned(title: str, caption: str, grid: Grid) -> RenderableType:
+    """A grid below its title, with its caption."""
     # The caption of a table without rows gives the reason.
-    table = _Fitting(title, some) if grid.rows else Text(plain(title), style="bold cyan")
-    return Group(table, *rest, *_caption(caption), Text())
+    table = fitting(title, grid) if grid.rows else Text(plain(title), style="bold cyan")
+    return Group(table, *_caption(caption), Text())
 
 
 def _place(place: Place) -> Text:

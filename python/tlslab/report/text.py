@@ -1,8 +1,7 @@
-"""The summary for a terminal."""
+"""The whole summary for a terminal: with `--details`, and of `tlslab report DIR --details`."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.table import Table
@@ -22,19 +21,18 @@ from tlslab.domain.estimates import (
     parts_of,
     quantile,
 )
-from tlslab.domain.figure import Figure
+from tlslab.domain.figure import EMITTED
 from tlslab.domain.finding import Summary
 from tlslab.domain.plain import plain
 from tlslab.domain.wording import counted, ratio_figure
 from tlslab.report import view
-from tlslab.report.brief import Brief, Part
 from tlslab.report.commands import Command
-from tlslab.report.dots import axis_line, dot_lines, has_dots, marks_words
+from tlslab.report.dots import Dots, has_dots
 from tlslab.report.facts import load_words, redo_words
 from tlslab.report.few_trials import shown
 from tlslab.report.legend import legend
 from tlslab.report.numbers import Grid, Place, number, word
-from tlslab.report.terminal_tables import grid_part, made_parts, new_table
+from tlslab.report.terminal_tables import captioned, made_parts, new_table
 from tlslab.words import cautions
 from tlslab.words.answer import answer_lines, enough_words, question
 from tlslab.words.places import host_words
@@ -58,83 +56,62 @@ _LIMIT = 2000
 # The least number of columns to which a name is folded.
 _NAME = 11
 
-# Limits of a brief report: lines of tables, of details, of the ranking as dots, of warnings, of
-# generators.
-SCREENS = 100
-SCREEN = 40
-PICTURE = 50
-CAUTIONS = 24
-HOSTS = 12
 
-# The rows of a setting, or of the ranking, in a brief report.
-FIRST = 12
-DOTS = 24
-
-
-def render_text(summary: Summary, more: Sequence[str] = ()) -> RenderableType:
-    """The answer first; tables, one for each setting; all the rest as details.
-
-    `more`: the words of the command that prints the whole report. With them a few screens are
-    shown, and the parts left out are named. Without them everything is shown.
-    """
+def render_text(summary: Summary) -> RenderableType:
+    """The answer first; tables, one for each setting; all the rest as details."""
     summary = shown(summary)
     sections = view.sections(summary)
-    tables = [*_section_parts(summary, sections), *made_parts(summary)]
-    warnings = _list_part("Warnings", warning_lines(summary), "yellow", "warning")
     hosts = [f"{host.name}: {host_words(host)}" for host in summary.hosts]
-    generators = _list_part("Generators", hosts, noun="generator")
-    return Group(
-        *_answered(summary, more),
+    parts: list[RenderableType | None] = [
+        *_answered(summary),
         Text(),
-        Brief(tables, SCREENS, more),
+        *_section_tables(summary, sections),
+        *made_parts(_of_measured(summary)),
         Text("Details", style="bold"),
         Text(),
-        Brief([warnings] if warnings else [], CAUTIONS, more),
-        Brief(_details(summary, sections), SCREEN, more),
-        Brief([generators] if generators else [], HOSTS, more),
+        _listing("Warnings", warning_lines(summary), "yellow"),
+        *_details(summary, sections),
+        _listing("Generators", hosts),
         *_tested(summary),
         Command("again: ", redo_words(summary)),
+    ]
+    return Group(*(part for part in parts if part is not None))
+
+
+def _of_measured(summary: Summary) -> Summary:
+    """The summary with the configurations of measured servers; others are `tlslab recommend`'s."""
+    measured = {summary.environment.target.name, *summary.experiment.factors.get("server", ())}
+    texts = (
+        text
+        for text in summary.texts
+        if not text.id.startswith(EMITTED) or text.id.removeprefix(EMITTED) in measured
     )
+    return replace(summary, texts=tuple(texts))
 
 
-def _section_parts(summary: Summary, sections: tuple[view.Section, ...]) -> list[Part]:
+def _section_tables(
+    summary: Summary, sections: tuple[view.Section, ...]
+) -> Iterator[RenderableType]:
     """The tables of each setting, the first with its legend."""
-    parts = []
     for place, section in enumerate(sections):
-        count = len(section.rows)
+        open_ = [_kept_open(section)] if section.kept_open else []
         below = [_Legend(summary, sections)] if place == 0 else []
-        drawn = partial(_section, section, below)
-        parts.append(Part(section.label, counted(count, "cell"), drawn(), count, drawn, FIRST))
-    return parts
+        yield Group(_SectionTable(section), *open_, *below, Text())
 
 
-def _section(
-    section: view.Section,
-    below: Sequence[RenderableType],
-    first: int | None = None,
-    *rest: RenderableType,
-) -> Group:
-    """The tables of a setting, or their first rows."""
-    open_ = [_kept_open(section, first)] if section.kept_open else []
-    return Group(_SectionTable(section, first), *open_, *rest, *below, Text())
-
-
-def _details(summary: Summary, sections: tuple[view.Section, ...]) -> list[Part]:
+def _details(
+    summary: Summary, sections: tuple[view.Section, ...]
+) -> Iterator[RenderableType | None]:
     """Findings, published figures and left-out combinations."""
     without = cautions.without_result(summary)
     failed = [f"{name} ({verdict}): {why}" for name, verdict, why in without]
     large = view.general_findings(summary, sections)
-    parts = [
-        _list_part("Cells without a valid result", failed, "red"),
-        _list_part("What the numbers say", [finding.text for finding in large]),
-        *(
-            _list_part(section.label, [section.reported(each) for each in section.findings])
-            for section in sections
-        ),
-        _published(summary),
-        _list_part("Not tried or not supported", _left_out(summary)),
-    ]
-    return [part for part in parts if part is not None]
+    yield _listing("Cells without a valid result", failed, "red")
+    yield _listing("What the numbers say", [finding.text for finding in large])
+    for section in sections:
+        yield _listing(section.label, [section.reported(each) for each in section.findings])
+    yield _published(summary)
+    yield _listing("Not tried or not supported", _left_out(summary))
 
 
 def _tested(summary: Summary) -> list[RenderableType]:
@@ -142,7 +119,7 @@ def _tested(summary: Summary) -> list[RenderableType]:
     return [] if kept is None else [Text(f"self-test: {selftest_words(kept)}", style="dim")]
 
 
-def _answered(summary: Summary, more: Sequence[str]) -> list[RenderableType]:
+def _answered(summary: Summary) -> list[RenderableType]:
     """Question, answer, its certainty, what would suffice, and the ranking as dots."""
     parts: list[RenderableType] = [Text(plain(question(summary), _LIMIT), style="bold"), Text()]
     answer = summary.answer
@@ -159,34 +136,8 @@ def _answered(summary: Summary, more: Sequence[str]) -> list[RenderableType]:
         parts.append(Text(f"{counted(count, 'warning')}: see Details", style="yellow"))
     drawn = view.answering_figure(summary)
     if drawn is not None and has_dots(drawn):
-        parts += [Text(), Brief([_dots_part(drawn)], PICTURE, more)]
+        parts += [Text(), Dots(drawn)]
     return parts
-
-
-def _dots_part(drawn: Figure) -> Part:
-    """A ranking as lines of dots."""
-    count = sum(value is not None for value in drawn.series[0].y)
-    size = counted(count, "cell")
-    return Part(drawn.title, size, _Dots(drawn), count, partial(_few_dots, drawn), DOTS)
-
-
-def _few_dots(drawn: Figure, first: int, rest: RenderableType) -> Group:
-    return Group(_Dots(drawn, first), rest)
-
-
-@dataclass(frozen=True)
-class _Dots:
-    """A ranking: a line for each cell, or for the first ones, and the meaning of its marks."""
-
-    figure: Figure
-    first: int | None = None
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        width = options.max_width
-        for line in dot_lines(self.figure, width)[: self.first]:
-            yield Text(line.text, style="dim" if line.objected else "")
-        yield Text(axis_line(self.figure, width), style="dim", no_wrap=True)
-        yield Text(f"  {marks_words(self.figure)}", style="dim")
 
 
 def warning_lines(summary: Summary) -> list[str]:
@@ -223,13 +174,12 @@ class _SectionTable:
     """A section's table, as wide as the room allows."""
 
     section: view.Section
-    first: int | None = None
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        yield _table(self.section, self.first, wide=options.max_width >= _WIDE)
+        yield _table(self.section, wide=options.max_width >= _WIDE)
 
 
-def _table(section: view.Section, first: int | None, wide: bool) -> Table:
+def _table(section: view.Section, wide: bool) -> Table:
     values = [value for row in section.rows for value in (row.value(CONNECTIONS), row.ratio)]
     interval = "95 %" if any(value and value.interval for value in values) else ""
     heads = [
@@ -241,7 +191,7 @@ def _table(section: view.Section, first: int | None, wide: bool) -> Table:
     if wide:
         heads += ["bytes of\nhandshake", "handshake ms\np50 / p99"]
     table = _ranked(section.label, heads)
-    for row in section.rows[:first]:
+    for row in section.rows:
         cells = _cells(row)
         table.add_row(*(cells if wide else cells[:6]))
     return table
@@ -278,10 +228,10 @@ def _cells(row: view.Row) -> list[Text]:
     ]
 
 
-def _kept_open(section: view.Section, first: int | None) -> Table:
+def _kept_open(section: view.Section) -> Table:
     sides = [f"server {MICRO}", f"client {MICRO}"]
     table = _ranked("connections kept open", ["requests/s", "ratio", *sides, "memory\nMB"])
-    for row in section.kept_open[:first]:
+    for row in section.kept_open:
         _, name, _, ratio, *_ = _cells(row)
         table.add_row(
             Text(row.rank),
@@ -316,7 +266,7 @@ def _text(value: view.Value | None) -> str:
     return "-" if value is None else value.text
 
 
-def _published(summary: Summary) -> Part | None:
+def _published(summary: Summary) -> RenderableType | None:
     study, rows = view.published(summary)
     if study is None:
         return None
@@ -329,25 +279,15 @@ def _published(summary: Summary) -> Part | None:
         ratios = (number(ratio_figure(row.study)), *(Place(value, True) for value in ours))
         lines.append((word(row.name), word(row.setting), *ratios))
     heads = ("", "here", "study", "ours: server", "ours: both sides")
-    return grid_part(title, study.source, Grid(heads, tuple(lines)))
+    return captioned(title, study.source, Grid(heads, tuple(lines)))
 
 
-def _list_part(
-    title: str, lines: list[str], style: str = "cyan", noun: str = "line"
-) -> Part | None:
+def _listing(title: str, lines: Sequence[str], style: str = "cyan") -> RenderableType | None:
     """Sentences below their title; None for none."""
     if not lines:
         return None
-    drawn = partial(_listing, title, style, lines)
-    return Part(title, counted(len(lines), noun), drawn(), len(lines), drawn)
-
-
-def _listing(
-    title: str, style: str, lines: list[str], first: int | None = None, *rest: RenderableType
-) -> Group:
-    """Sentences, or the first of them, below their title."""
-    sentences = (Text(f"  {plain(line, _LIMIT)}") for line in lines[:first])
-    return Group(Text(title, style=f"bold {style}"), *sentences, *rest, Text())
+    sentences = (Text(f"  {plain(line, _LIMIT)}") for line in lines)
+    return Group(Text(title, style=f"bold {style}"), *sentences, Text())
 
 
 def _warning(warning: cautions.Caution) -> str:

@@ -135,7 +135,8 @@ def test_the_two_servers_of_one_run_pass_a_gate_or_do_not(
     made_one = made_run(World(slower={"apache": slower}, noise=0.005), experiment=experiment)
     path = written(tmp_path / "both", made_one)
     out = tmp_path / "page"
-    assert run(["compare", str(path), "--gate", "5%", "--out", str(out)]) == code
+    command = ["compare", str(path), "--gate", "5%", "--out", str(out), "--details"]
+    assert run(command) == code
     said = capsys.readouterr()
     assert "Does apache differ from nginx?" in said.out
     # A long line is broken as a shell continues it.

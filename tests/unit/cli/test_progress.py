@@ -49,7 +49,7 @@ def test_plain_lines_report_plan_exclusions_trials_and_time_left(plan: Plan) -> 
     for event in story(plan):
         observer(event)
     assert lines == [
-        "5 cells × 5 blocks against reference, seed 7; about 44 s; results in runs/x",
+        "about 44 s: 5 cells × 5 blocks against reference, seed 7; results in runs/x",
         "3 trials done before",
         "left out: 1 cell: not  [31mthere",
         "warning: the generator g1 was lost: its node died",
@@ -81,20 +81,20 @@ def test_long_runs_are_reported_in_minutes() -> None:
     lines: list[str] = []
     whole = make_plan(load("groups"), 1)
     Lines(lines.append)(events.RunStarted(whole, "nginx", Path("r"), 0, 4.2))
-    assert "22 cells × 15 blocks against nginx, seed 1; about 23 min 06 s" in lines[0]
+    assert "about 23 min 06 s: 22 cells × 15 blocks against nginx, seed 1" in lines[0]
 
 
 def test_a_run_that_may_end_early_says_when_at_the_earliest() -> None:
     lines: list[str] = []
     whole = make_plan(load("groups"), 1)
     Lines(lines.append)(events.RunStarted(whole, "nginx", Path("r"), 0, 4.2, at_least=151.0))
-    assert "seed 1; 2 min 31 s to 23 min 06 s, until the answer is known" in lines[0]
+    assert lines[0].startswith("2 min 31 s to 23 min 06 s: 22 cells × 15 blocks against nginx")
 
 
 def test_the_line_of_a_start_without_a_server_names_none(plan: Plan) -> None:
     lines: list[str] = []
     Lines(lines.append)(events.RunStarted(plan, None, Path("r"), 0, 2.0))
-    assert lines[0].startswith("5 cells × 5 blocks, seed 7; about ")
+    assert lines[0].startswith("about 50 s: 5 cells × 5 blocks, seed 7; results")
 
 
 def test_a_second_reports_requests_and_failures_where_there_are_any() -> None:
@@ -113,7 +113,7 @@ def test_a_measurement_that_was_over_before_it_began_has_no_rate() -> None:
 def test_the_first_line_has_the_time_for_samples(plan: Plan) -> None:
     lines: list[str] = []
     Lines(lines.append)(events.RunStarted(plan, "nginx", Path("runs/x"), 0, 2.0, sampling_s=36.0))
-    assert ", then 36 s of samples; results in" in lines[0]
+    assert lines[0].startswith("about 50 s, then 36 s of samples: 5 cells")
 
 
 def test_samples_of_call_stacks_have_a_line_each() -> None:

@@ -61,8 +61,15 @@ def test_the_configuration_is_standard_output_and_the_rest_is_not(
     assert settings(out)[-1].startswith("ssl_ecdh_curve X25519:")
     assert "why: X25519 is the best of 6 that no policy objects to" in err
     assert "safer by the policies is X25519MLKEM768" in err
-    assert "Pareto set: " in err
+    assert "Candidates, the preferred first (probabilities: --details)" in err
+    assert "Pareto set: " not in err
     assert err.splitlines()[-1] == "configuration for nginx: exit 0"
+    width = 130
+    lines = sum(max(1, -(-len(line) // width)) for line in (out + err).splitlines())
+    assert lines <= 40
+    whole = asked(capsys, str(folder), "--for", "nginx", "--details")[2]
+    assert "Pareto set: " in whole
+    assert "over 99 %" in whole
 
 
 def test_the_same_run_gives_the_same_text(

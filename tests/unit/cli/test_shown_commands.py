@@ -9,6 +9,7 @@ import pytest
 from factories.folder import written
 from factories.run import made_run
 from tlslab.cli import dry
+from tlslab.cli.options import Output
 from tlslab.domain.command_line import Format
 from tlslab.domain.errors import UsageError
 from tlslab.experiment import load
@@ -46,5 +47,5 @@ def test_the_command_that_finishes_another_experiment(begun: Path) -> None:
 def test_the_command_that_shows_what_is_done() -> None:
     request = SimpleNamespace(resume=Path("sp ace"))
     with pytest.raises(UsageError) as caught:
-        dry.show(request, as_json=False)  # type: ignore[arg-type]
+        dry.show(request, Output())  # type: ignore[arg-type]
     assert "`tlslab report 'sp ace'` says what is done" in caught.value.remedy

@@ -5,17 +5,21 @@ from xml.etree import ElementTree
 
 import pytest
 
+from factories.capacity import made_capacity_run
 from factories.data import made_figures, with_data
+from factories.worded import summarise
 from tlslab.domain.estimate import Estimate
 from tlslab.domain.figure import DataTable, Figure, Series
 from tlslab.domain.finding import Answer, Lacking, Summary
 from tlslab.report import render_html
+from tlslab.report.dots import axis_line
 from tlslab.report.html import page_environment
 from tlslab.report.names import long_names, short, with_hover
 from tlslab.report.numbers import figure_table
 from tlslab.report.page.drawn import Drawn, deployable_of
 from tlslab.report.page.layout import layout
 from tlslab.report.page.weight import THRIFTIEST
+from tlslab.report.svg import draw
 from tlslab.report.table import NEVER, Cell, Column, Row, Table, data_table, unit_beside
 
 IANA = "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"
@@ -151,3 +155,19 @@ def test_a_hint_shared_by_most_cells_stands_once_on_the_row() -> None:
 def test_cells_without_a_result_come_right_after_the_warnings(quick_summary: Summary) -> None:
     found = layout(with_data(quick_summary))
     assert [part.id for part in found.details][:2] == ["warnings", "cells"]
+
+
+def test_a_page_of_loads_opens_with_what_became_of_them() -> None:
+    parts = [part.id for part in layout(summarise(made_capacity_run())).main]
+    first = [name for name in parts if not name.startswith("ranking")][:3]
+    assert [name.rpartition("-")[0] for name in first[:2]] == ["part-response", "part-achieved"]
+    assert "maxima" in first[2]
+
+
+@pytest.mark.parametrize(("names", "zero"), [(("a",), True), (("a", "b"), False)])
+def test_an_axis_of_one_row_begins_at_zero(names: tuple[str, ...], zero: bool) -> None:
+    series = Series("s", ("a", "b"), (90.0, 100.0), samples=((85.0,), (99.0,)))
+    figure = replace(RANKING, series=(series.only(range(len(names))),))
+    assert (" 0 " in axis_line(figure, 80)) == zero
+    ticks = ElementTree.fromstring(str(draw(figure, 400))).itertext()
+    assert ("0" in list(ticks)) == zero

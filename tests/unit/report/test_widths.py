@@ -155,7 +155,7 @@ def configured() -> Summary:
     texts = [form.text(offer, (f"left out: {', '.join(names)}",)) for form in FORMS.values()]
     texts.append(f"ciphers {':'.join(names * 2)};")
     blocks = (
-        TextBlock(f"emit-{n}", "Configuration", "", text) for n, text in enumerate(texts) if text
+        TextBlock(f"file-{n}", "Configuration", "", text) for n, text in enumerate(texts) if text
     )
     return replace(advised(groups()), texts=tuple(blocks))
 

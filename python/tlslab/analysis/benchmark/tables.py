@@ -50,6 +50,7 @@ def _scaling(curves: Sequence[Curve]) -> DataTable:
             "coherency", "peak at threads", "fit R2",
         ),
         rows=tuple(_scaling_row(curve) for curve in curves if len(curve.cells) > 1),
+        brief=("benchmark", "on", "best per s", "at threads", "knee"),
     )  # fmt: skip
 
 

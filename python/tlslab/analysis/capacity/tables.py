@@ -35,10 +35,21 @@ _PHASES = {
 }
 
 
+# On one screen, the columns of the maxima beside their rates.
+_MAXIMA = ("server", "server µs/connection", "server busy", "verdict")
+_RATE = "connections/s"
+
+# On one screen, the columns of a server's loads.
+_LOADS = ("offered/s", "completed/s", "mean ms", "p50 ms", "p99 ms", "server busy", "verdict")
+
+
 def tables(cells: Sequence[CapacityCell], plan: CapacityPlan) -> tuple[DataTable, ...]:
     """All tables that have rows."""
-    made = [_maxima(cells, plan)]
-    made += [_points(cell, number) for number, cell in enumerate(cells)]
+    maxima, *points = _maxima(cells, plan), *(_points(*each) for each in enumerate(cells))
+    if len(points) == 1 and points[0].rows:
+        # Of one server its loads are the answer.
+        maxima, points = replace(maxima, brief=()), [replace(points[0], brief=_LOADS)]
+    made = [maxima, *points]
     made += [_remedies(cell, number) for number, cell in enumerate(cells)]
     made += [_validation(cells)]
     return tuple(table for table in made if table.rows)
@@ -79,6 +90,7 @@ def _maxima(cells: Sequence[CapacityCell], plan: CapacityPlan) -> DataTable:
         ),
         columns=tuple(columns),
         rows=tuple(rows),
+        brief=tuple(name for name in columns if name in _MAXIMA or name.startswith(_RATE)),
     )
 
 
@@ -126,7 +138,7 @@ def _megabytes(value: Estimate | None) -> Estimate | None:
     return replace(value, value=value.value / 1e6, low=low, high=high, unit="MB")
 
 
-def _points(cell: CapacityCell, number: int) -> DataTable:
+def _points(number: int, cell: CapacityCell) -> DataTable:
     rows = tuple(_row(f, points) for f, points in by_fraction(cell.loads).items())
     return DataTable(
         id=f"loads-{number}",

@@ -118,6 +118,7 @@ def ratio_table(first: Side, second: Side, ratios: Sequence[Ratio]) -> DataTable
         caption="",
         columns=("cell", "measure", first.name, second.name, "ratio", "verdict"),
         rows=tuple(rows),
+        brief=("cell", "measure", "ratio", "verdict"),
     )
 
 

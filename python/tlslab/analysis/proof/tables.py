@@ -37,6 +37,7 @@ def table(proof: Proof, found: Sequence[SeenTls]) -> tuple[DataTable, ...]:
         caption="",
         columns=("measure", "by", "times as good", "verdict", BASELINE, CANDIDATE),
         rows=tuple(map(_row, proof.figures)),
+        brief=("measure", "by", "times as good", "verdict"),
     )
     return (measures, _negotiated(found)) if found else (measures,)
 

@@ -25,6 +25,11 @@ _FIGURE = 90
 # The number of rows that a long table shows at first.
 ROWS = 10
 
+# How many figures stand before Details where no setting has a ranking, and how the ids of those
+# begin that stand before the first table: loads beside what was completed of them, and its times.
+_FIRST = 2
+_OPENING = ("response", "achieved")
+
 # The figure of the parts of costs by samples, which has a place of its own.
 _WHY = "why"
 
@@ -111,10 +116,12 @@ def _candidates(summary: Summary, sections: Sequence[view.Section], drawn: str) 
         line = f"{len(rankings)} rankings: {', '.join(f.title for f in rankings[:3])}"
         yield page_parts.figures_part("rankings", "Other rankings", line, _halves(rankings))
     if not sections:
+        figures = _own(summary, drawn)[:_FIRST]
+        opening = [figure for figure in figures if figure.id.startswith(_OPENING)]
+        yield from map(_figure_part, opening)
         for data in summary.tables[:1]:
             yield page_parts.table_part(data_table(data))
-        for figure in _own(summary, drawn)[:2]:
-            yield _figure_part(figure)
+        yield from (_figure_part(figure) for figure in figures if figure not in opening)
 
 
 def _rest(summary: Summary, sections: Sequence[view.Section], thrift: Thrift) -> Iterator[Part]:
@@ -144,7 +151,7 @@ def _rest(summary: Summary, sections: Sequence[view.Section], thrift: Thrift) ->
             more,
         )
     drawn = summary.answer.figure if summary.answer else ""
-    yield from (_figure_part(figure) for figure in _own(summary, drawn)[0 if sections else 2 :])
+    yield from map(_figure_part, _own(summary, drawn)[0 if sections else _FIRST :])
     yield from (page_parts.table_part(data_table(data)) for data in summary.tables[not sections :])
     yield from (page_parts.text_part(text) for text in summary.texts)
 
@@ -165,12 +172,13 @@ def _why(summary: Summary, flames: int) -> Iterator[Part]:
 
 
 def _own(summary: Summary, drawn: str) -> list[Figure]:
-    """The figures that belong to no section's ranking."""
-    return [
+    """The figures that belong to no section's ranking, those that open a page first."""
+    found = (
         figure
         for figure in summary.figures
         if figure.id not in (drawn, _WHY) and figure.kind != "ranking" and not _of_section(figure)
-    ]
+    )
+    return sorted(found, key=lambda figure: not figure.id.startswith(_OPENING))
 
 
 def _of_section(figure: Figure) -> bool:

@@ -95,7 +95,7 @@ def draw_ranking(figure: Figure, width: float) -> Chart:
         points,
         numbers,
         width,
-        zero=bool(numbers) and 0 <= min(numbers) <= _NEAR_ZERO * max(numbers),
+        zero=_has_zero(numbers, len(groups)),
     )
     marks, guides = [], ""
     for top, group in zip(frame.tops, groups, strict=True):
@@ -106,6 +106,13 @@ def draw_ranking(figure: Figure, width: float) -> Chart:
             marks.append(_ranked(line, point, frame, y, len(lines) > 1))
     guide = tag("path", class_="gd", d=guides) if guides else Markup("")
     return joined([frame.frame, guide, *marks]), frame.height
+
+
+def _has_zero(numbers: Sequence[float], rows: int) -> bool:
+    """Whether the axis of a ranking shows zero. One row is compared with nothing else."""
+    if not numbers or min(numbers) < 0:
+        return False
+    return rows == 1 or min(numbers) <= _NEAR_ZERO * max(numbers)
 
 
 def _row(group: Sequence[Placed], step: float, thick: float, between: float, width: float) -> Row:
