@@ -53,8 +53,7 @@ class Options:
         metavar="FACTOR=LEVEL,LEVEL",
     )
     vary: list[str] | None = option(
-        "Ask what a factor changes, without an experiment: --vary tls=1.2,1.3; repeatable. "
-        "Everything else is what the server chooses, or what --set fixes.",
+        "What does a factor change? Without an experiment: --vary tls=1.2,1.3; repeatable.",
         metavar="FACTOR=LEVEL,LEVEL",
     )
     measure: str = option(
@@ -62,9 +61,12 @@ class Options:
         "requests on connections kept open.",
         default="new,resumed",
         metavar="new,resumed,request",
+        panel=SOME,
     )
     mix: str | None = option(
-        "With --vary: the load that weighs them: '60% resumed, 8 requests'.", metavar="MIX"
+        "With --vary: the load that weighs them: '60% resumed, 8 requests'.",
+        metavar="MIX",
+        panel=SOME,
     )
     quick: bool = flag("Run the short form of the experiment.", "--quick")
     blocks: int | None = option(

@@ -17,6 +17,7 @@ from tlslab.domain.wording import (
     short_label,
 )
 from tlslab.words.numbers import with_interval
+from tlslab.words.round_trips import waits_less
 from tlslab.words.sentence import Sentences
 from tlslab.words.validity import message
 
@@ -78,6 +79,15 @@ def _measure_missing(values: Values, cells: Cells, summary: Summary) -> str:
     return f"{capital(NAMES[values['measure']])}: no result{f' ({why})' if why else ''}."
 
 
+def _round_trips(values: Values, cells: Cells, summary: Summary) -> str:
+    """The version with the fewest round trips, and the one with the most."""
+    ordered = sorted(values["of"].items(), key=lambda item: item[1])
+    fewer, more = (
+        (level_label("tls", version), trips) for version, trips in (ordered[0], ordered[-1])
+    )
+    return f"Not in these figures, which are over loopback: {waits_less(fewer, more)}."
+
+
 def _certainty(values: Values, cells: Cells, summary: Summary) -> str:
     return (
         f"{counted(values['n'], 'block')}, paired; intervals of 95 %, each by itself; "
@@ -100,4 +110,5 @@ SENTENCES: Sentences = {
     "effects_open": _open,
     "measure_missing": _measure_missing,
     "nothing_compared": _nothing,
+    "round_trips": _round_trips,
 }

@@ -20,10 +20,12 @@ def answer(
     measured: Sequence[Measured],
     found: Sequence[Effect],
     missing: Mapping[Measure, Note | None],
+    trips: Mapping[str, float],
 ) -> Answer:
     """One statement for each measure, then the cheapest combination.
 
-    `missing`: the measures without any value, with a reason.
+    `missing`: the measures without any value, with a reason. `trips`: the round trips of each TLS
+    version, if they differ.
     """
     question = contents.experiment.title
     n = min((len(each.logs) for each in found), default=0)
@@ -47,6 +49,8 @@ def answer(
         Statement("measure_missing", {"measure": measure, "why": why})
         for measure, why in missing.items()
     ]
+    if trips:
+        statements.append(Statement("round_trips", {"of": dict(trips)}))
     if (best := _cheapest(varied, measured)) is not None:
         statements.append(best)
     return Answer(

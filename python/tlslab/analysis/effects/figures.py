@@ -10,7 +10,7 @@ from tlslab.analysis.effects.ratios import Effect, Measured, at_levels
 from tlslab.analysis.stats.estimate import estimate, mean_interval
 from tlslab.domain.effects import NAMES, SHARES
 from tlslab.domain.estimate import Estimate
-from tlslab.domain.estimates import RATIO, axis_title, quantity
+from tlslab.domain.estimates import RATIO, ROUND_TRIPS, axis_title, quantity
 from tlslab.domain.figure import DataTable, Figure, Series, TableCell
 from tlslab.domain.run import RunContents
 from tlslab.domain.wording import level_label, short_label
@@ -97,8 +97,9 @@ def tables(
             id="combinations-table",
             title="Each combination",
             caption=f"{'; '.join(dict.fromkeys(axis_title(m.estimate) for m in measured))}. "
-            "Ratios to the first row.",
-            columns=("combination", "negotiated", *_columns(heads)),
+            "Ratios to the first row. Round trips to the first byte of a new connection, TCP and "
+            "request included.",
+            columns=("combination", "negotiated", "round trips", *_columns(heads)),
             rows=tuple(_combination_rows(contents, varied, measured, cells)),
         ),
     )
@@ -147,7 +148,12 @@ def _combination_rows(
         cell = new.get(key)
         facts = None if cell is None else cell.summary.negotiated
         taken = [] if facts is None else [facts.suite, facts.group or ""]
-        row: list[TableCell] = [_label(varied, key), ", ".join(filter(None, taken)) or None]
+        trips = None if cell is None else cell.summary.estimates.get(ROUND_TRIPS)
+        row: list[TableCell] = [
+            _label(varied, key),
+            ", ".join(filter(None, taken)) or None,
+            None if trips is None else trips.value,
+        ]
         for each in measured:
             row += [_value(each, key), _ratio(each, key, combinations[0])]
         yield tuple(row)

@@ -17,6 +17,7 @@ from tlslab.domain.estimates import (
     MIX_COST,
     OPEN_REQUESTS,
     OPEN_SERVER_COST,
+    ROUND_TRIPS,
     SERVER_COST,
 )
 from tlslab.domain.experiment import Experiment
@@ -48,7 +49,14 @@ def summarise(contents: RunContents) -> Summary:
         tables=tables(contents, varied, measured, found, cells),
         server_side=server_side_facts(contents.trials),
         hosts=hosts_of(contents.trials),
-        answer=answer(contents, varied, measured, found, _missing(contents, cells, measured)),
+        answer=answer(
+            contents,
+            varied,
+            measured,
+            found,
+            _missing(contents, cells, measured),
+            _round_trips(varied, cells),
+        ),
     )
 
 
@@ -101,6 +109,19 @@ def _missing(
         for measure, share in wanted.items()
         if measure not in found
     }
+
+
+def _round_trips(varied: Mapping[str, Sequence[str]], cells: Sequence[Cell]) -> dict[str, float]:
+    """The round trips of new connections by TLS version; empty if nothing but it decides."""
+    found: dict[str, set[float]] = {version: set() for version in varied.get("tls", ())}
+    for cell in cells:
+        trips = cell.summary.estimates.get(ROUND_TRIPS)
+        if found and trips is not None and cell.summary.factors.get("resumed") == SHARES["new"]:
+            found[cell.summary.factors["tls"]].add(trips.value)
+    if any(len(values) != 1 for values in found.values()):
+        return {}
+    known = {version: values.pop() for version, values in found.items()}
+    return known if len(set(known.values())) > 1 else {}
 
 
 def _values(experiment: Experiment, cells: Sequence[Cell], estimate: str) -> Values:
