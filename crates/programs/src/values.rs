@@ -30,7 +30,8 @@ pub fn milliseconds(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Reads a number of connections or requests per second: `500`, `500/s` or `5k/s`, as in `tlslab plan`.
+/// Reads a number of connections or requests per second, as in `tlslab plan`: `500`, `500/s` or
+/// `5k/s`.
 pub fn per_second(text: &str) -> Option<f64> {
     let text = text.trim();
     let text = text.strip_suffix("/s").unwrap_or(text);

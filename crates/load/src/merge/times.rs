@@ -58,8 +58,8 @@ pub fn joined_clients(parts: &[Named]) -> Result<BTreeMap<String, ClientTimes>, 
     Ok(named.collect())
 }
 
-/// The requests by URL, added. The specifications are the same, so all records have the same URLs in
-/// the same order.
+/// The requests by URL, added. The specifications are the same, so all records have the same URLs,
+/// in the same order.
 ///
 /// # Errors
 /// A histogram cannot be read.
