@@ -67,15 +67,15 @@ fn the_share_of_resumed_sessions_is_that_of_the_connections_that_were_to_resume(
 #[test]
 fn round_trips_are_one_line_by_kind_of_handshake() {
     let mut record = empty();
-    assert!(!text_within(100, &record, None).contains("round trip"));
+    assert!(!text_within(100, &record, &Aside::default()).contains("round trip"));
     record.round_trips.full.insert("3".to_owned(), 1_200);
     record.round_trips.resumed.insert("2".to_owned(), 7);
     let line = "             round trips to the first byte: 3 (full), 2 (resumed)\n";
-    assert!(text_within(100, &record, None).contains(line));
+    assert!(text_within(100, &record, &Aside::default()).contains(line));
     record.round_trips.full.insert("4".to_owned(), 5);
     record.spec.handshake_only = true;
     let line = "round trips to the confirmation: 3 (full: 1,200), 4 (full: 5), 2 (resumed)";
-    assert!(markdown(&record, None).contains(line));
+    assert!(markdown(&record, &Aside::default()).contains(line));
 }
 
 fn times(n: u64, ms: f64) -> Summary {
