@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from live.harness import Tlslab, assert_finished, measured, trials, wait_for_trials
+from live.studies import OF_THE_MACHINE
 
 Small = Callable[..., str]
 
@@ -101,6 +102,9 @@ def test_connections_that_are_kept_open_carry_requests_and_none_ends(
         assert record["preflight"]["facts"]["alpn"] in alpn
     summary = json.loads((tmp_path / "r" / "summary.json").read_text())
     for cell in summary["cells"]:
+        if not cell["trials"]:
+            assert {note["code"] for note in cell["reasons"]} & OF_THE_MACHINE
+            continue
         assert cell["estimates"]["keep_alive_requests_per_s"]["value"] > 0
         assert cell["estimates"]["keep_alive_server_memory_bytes"]["unit"] == "B"
 

@@ -1,6 +1,7 @@
 """Servers that the lab did not start, in one run: measured in turns, and compared by block."""
 
 import json
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -26,9 +27,11 @@ def test_two_servers_are_measured_in_turns_resumed_and_compared(
         "--set", "group=X25519", "--configure", "sh log.sh {server}", "--out", "r",
     )  # fmt: skip
     assert_finished(ended, tmp_path / "r")
-    # The command gets the server that it configures.
-    calls = (tmp_path / "log").read_text().splitlines()
-    assert sorted(calls) == sorted(5 * [f"{url} {url}" for url in urls])
+    # The command gets the server that it configures, before each trial and each repetition of one.
+    calls = Counter((tmp_path / "log").read_text().splitlines())
+    assert set(calls) == {f"{url} {url}" for url in urls}
+    made = [json.loads(line)["attempts"] for line in trials(tmp_path / "r")]
+    assert (len(made), sum(made)) == (10, calls.total())
 
     folder = tmp_path / "r"
     made = read_trials(folder)

@@ -68,7 +68,7 @@ def test_its_commands_and_their_options_exist(
     words: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "300")
-    assert cli.run([words[0], "--help"]) == 0
+    assert cli.run([words[0], "--help-all"]) == 0
     shown = capsys.readouterr().out
     for option in (word for word in words if word.startswith("--")):
         assert re.search(rf"(?<![\w-]){re.escape(option)}(?![\w-])", shown), option

@@ -297,7 +297,8 @@ def test_set_adds_a_server_side_factor_before_the_others() -> None:
 def test_a_kind_that_is_not_known_is_reported() -> None:
     text = GOOD.replace('title = "A small one"', 'title = "A small one"\nkind = "magic"')
     with pytest.raises(
-        ExperimentError, match="f:4: kind: must be one of benchmark, capacity, costs, matrix"
+        ExperimentError,
+        match="f:4: kind: must be one of benchmark, capacity, costs, effects, matrix",
     ):
         loads(text, "f")
     assert loads(text.replace("magic", "matrix"), "f").kind == "matrix"

@@ -36,9 +36,7 @@ pub(super) fn record(
     let seconds = workers.iter().map(|w| w.seconds).sum::<f64>() / workers.len().max(1) as f64;
     let verdicts = judged(request, checked, &notes, (&workers, &supply), seconds, interrupted);
     let flight = notes.flight.times();
-    let (count, listen_overflows) = (notes.slow_connects, overflows.since());
-    let slow_connects = SlowConnects { count, listen_overflows };
-    let of_processors = processor_notes(&workers, &supply);
+    let slow_connects = slow_connects(notes.slow_connects, overflows);
     RunRecord {
         schema: RECORD_SCHEMA.to_owned(),
         spec: request.clone(),
@@ -48,7 +46,7 @@ pub(super) fn record(
         address: checked.permit.address.to_string(),
         preflight: checked.preflight.clone(),
         client_fallback: checked.fallback.clone(),
-        notes: all_remarks(request, checked, &notes, slow_connects, of_processors),
+        notes: all_remarks(request, checked, &notes, slow_connects, (&workers, &supply)),
         facts: notes.facts,
         server_names: notes.server_names,
         statuses: notes.statuses,
@@ -81,6 +79,11 @@ pub(super) fn record(
         hosts: Vec::new(),
         common: None,
     }
+}
+
+/// Connections whose SYN was retransmitted, with the overflows of the server's accept queue.
+fn slow_connects(count: u64, overflows: Overflows) -> SlowConnects {
+    SlowConnects { count, listen_overflows: overflows.since() }
 }
 
 /// The certificate that the client sends to servers that request one.
@@ -144,7 +147,7 @@ fn all_remarks(
     checked: &Checked,
     notes: &Conclusion,
     slow_connects: SlowConnects,
-    processors: Vec<String>,
+    (workers, supply): (&[WorkerUsage], &Supply),
 ) -> Vec<String> {
     let mut all = remarks(&checked.settings, &checked.preflight, &notes.facts, notes.kinds);
     all.extend_from_slice(&checked.notes);
@@ -153,7 +156,7 @@ fn all_remarks(
     }));
     all.extend(closed_between(request, &notes.outcomes, notes.requests));
     all.extend(backlog::note(slow_connects));
-    all.extend(processors);
+    all.extend(processor_notes(workers, supply));
     all
 }
 
