@@ -219,7 +219,7 @@ fn a_request_is_answered_when_its_pause_is_over_and_not_before() {
 /// The plaintext of another request over HTTP/2.
 fn another(client: &mut Client) -> Vec<u8> {
     let target = Target::parse("https://a/bytes/1").unwrap();
-    client.begin(&Message::get(&target).http2, 0).unwrap();
+    client.begin(&Message::get(&target).http2, 0, 0).unwrap();
     let bytes = client.outgoing().unwrap().to_vec();
     client.sent(bytes.len());
     bytes
