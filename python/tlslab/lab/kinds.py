@@ -11,8 +11,12 @@ from dataclasses import dataclass, replace
 from tlslab.domain import events
 from tlslab.domain.benchmark import ENGINE, settings_of
 from tlslab.domain.capacity import plan_of
+from tlslab.domain.effects import SHARES
 from tlslab.domain.errors import UsageError
+from tlslab.domain.events import EngineReport
 from tlslab.domain.experiment import BENCHMARK, CAPACITY, COSTS, EFFECTS, MATRIX, PROOF, Experiment
+from tlslab.domain.plan import Cell, PlannedTrial
+from tlslab.domain.trial import RunKind, Trial
 from tlslab.experiment import make_plan
 from tlslab.experiment.benchmark import add_faults
 from tlslab.experiment.cells import obsolete_cell
@@ -25,7 +29,7 @@ from tlslab.lab.matrix.run_in_blocks import least_seconds, run_cells, trial_seco
 from tlslab.lab.proof.proof_run import run_proof
 from tlslab.lab.request import Request, Result
 from tlslab.lab.required_parts import MissingPart, server_parts
-from tlslab.lab.trial import run_trial
+from tlslab.lab.trial import Bench, run_trial
 from tlslab.servers.jdk import find_jdks
 from tlslab.servers.signer import find_signer
 
@@ -70,6 +74,26 @@ def _foresee_blocks(request: Request) -> Foreseen:
 def _conduct_blocks(request: Request, observer: events.Observer) -> Result:
     """Each trial is a cell's runs of fixed length."""
     return run_cells(request, observer, run_trial, trial_seconds(request.experiment.workload))
+
+
+def _conduct_effects(request: Request, observer: events.Observer) -> Result:
+    """New and resumed connections are measured in cells of their own."""
+    return run_cells(request, observer, _run_effect, trial_seconds(request.experiment.workload))
+
+
+def _run_effect(
+    bench: Bench,
+    planned: PlannedTrial,
+    cell: Cell,
+    on_report: Callable[[RunKind, EngineReport], None],
+) -> Trial:
+    """A trial; new connections ask for no session, which a server need not have."""
+    if cell.factors.get("resumed") != SHARES["new"]:
+        return run_trial(bench, planned, cell, on_report)
+    factors = {name: level for name, level in cell.factors.items() if name != "resumed"}
+    new = replace(bench, workload=replace(bench.workload, resume="none"))
+    made = run_trial(new, planned, replace(cell, factors=factors), on_report)
+    return replace(made, factors=cell.factors)
 
 
 def _foresee_costs(request: Request) -> Foreseen:
@@ -139,7 +163,7 @@ def benchmark_parts(request: Request) -> Iterator[MissingPart]:
 
 KINDS: Mapping[str, Kind] = {
     MATRIX: Kind(_foresee_blocks, _conduct_blocks, sampled=True),
-    EFFECTS: Kind(_foresee_blocks, _conduct_blocks, sampled=True),
+    EFFECTS: Kind(_foresee_blocks, _conduct_effects, sampled=True),
     COSTS: Kind(_foresee_costs, _conduct_costs, sampled=True),
     CAPACITY: Kind(_foresee_capacity, run_capacity),
     PROOF: Kind(_foresee_proof, run_proof, several_generators=False),
