@@ -106,6 +106,8 @@ def asked(given: Options) -> Experiment:
     """The experiment of the question. Raises UsageError."""
     vary = parse_levels(given.vary or [], "--vary")
     targets = parse_targets(given.target or [])
+    if targets and "server" in vary:
+        raise UsageError("--vary server and --target both name servers", "give one of them")
     if len(targets) > 1:
         vary = {"server": targets, **vary}
     mix = None if given.mix is None else mix_in(given.mix)

@@ -53,8 +53,11 @@ def question(
                 f"--vary {name}={','.join(levels)}: one level only",
                 f"give another one to compare it with, or fix it: --set {name}={','.join(levels)}",
             )
-    if "resumed" in vary or "resumed" in fixed:
-        raise UsageError("resumed: what is measured, not what varies", "give --measure new,resumed")
+    for name in ("resumed", "resume"):
+        if name in vary or name in fixed:
+            raise UsageError(
+                f"{name}: what is measured, not what varies", "give --measure new,resumed"
+            )
     window = _SHORT if quick else _WINDOW
     kept = KeepAlive(window, 16) if "request" in wanted else None
     bare = Experiment(

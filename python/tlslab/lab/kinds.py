@@ -29,7 +29,7 @@ from tlslab.lab.matrix.run_in_blocks import least_seconds, run_cells, trial_seco
 from tlslab.lab.proof.proof_run import run_proof
 from tlslab.lab.request import Request, Result
 from tlslab.lab.required_parts import MissingPart, server_parts
-from tlslab.lab.trial import Bench, run_trial
+from tlslab.lab.trial import NOT_RESUMED, Bench, run_trial
 from tlslab.servers.jdk import find_jdks
 from tlslab.servers.signer import find_signer
 
@@ -87,9 +87,11 @@ def _run_effect(
     cell: Cell,
     on_report: Callable[[RunKind, EngineReport], None],
 ) -> Trial:
-    """A trial; new connections ask for no session, which a server need not have."""
-    if cell.factors.get("resumed") != SHARES["new"]:
-        return run_trial(bench, planned, cell, on_report)
+    """A trial. New connections ask for sessions, as clients do, unless the server has none."""
+    made = run_trial(bench, planned, cell, on_report)
+    without = made.reason is not None and made.reason.class_ == NOT_RESUMED
+    if cell.factors.get("resumed") != SHARES["new"] or not without:
+        return made
     factors = {name: level for name, level in cell.factors.items() if name != "resumed"}
     new = replace(bench, workload=replace(bench.workload, resume="none"))
     made = run_trial(new, planned, replace(cell, factors=factors), on_report)

@@ -30,6 +30,9 @@ OTHER_ALERTS = ("alert_internal_error", "alert_user_canceled", "alert_close_noti
 # The engine's class for a feature that its own back ends lack.
 CLIENT_LACKS = "unsupported"
 
+# The engine's class for a server that resumes no session.
+NOT_RESUMED = "unexpected_kind"
+
 SERVER_DIED = "server_died"
 
 

@@ -1,6 +1,6 @@
 """The sentences of runs of the kind `effects`."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tlslab.domain.effects import NAMES
@@ -11,9 +11,9 @@ from tlslab.domain.wording import (
     capital,
     counted,
     difference,
+    few,
     joined,
     level_label,
-    ratio_figure,
     short_label,
 )
 from tlslab.words.numbers import with_interval
@@ -31,12 +31,15 @@ def _effects(values: Values, cells: Cells, summary: Summary) -> str:
     parts, plain = [], True
     for each in values["effects"]:
         parts.append(_effect(each, verb if plain else "", of if plain else ""))
-        plain = plain and not each["established"]
+        plain = plain and not (each["established"] or each["at"])
     return f"{capital(NAMES[values['measure']])}: {'; '.join(parts)}."
 
 
 def _effect(each: Mapping[str, Any], verb: str, of: str) -> str:
     level, against = (level_label(each["factor"], each[name]) for name in ("level", "against"))
+    if each["at"]:
+        levels = joined([_at(at) for at in each["at"]])
+        return f"{level} {verb or 'takes'} {levels} {of or 'that of'} {against}"
     if not each["established"]:
         left = each["may_differ"]
         if left is None:
@@ -44,8 +47,6 @@ def _effect(each: Mapping[str, Any], verb: str, of: str) -> str:
         return f"{level} and {against} differ by {difference(left)} at most"
     text = " ".join(filter(None, (level, verb, with_interval(each["ratio"], unit="times"))))
     text += f" {of} {against}" if of else f" that of {against}"
-    if each["at"]:
-        return f"{text}, {joined([_at(at) for at in each['at']])}"
     if each["alike"]:
         names = joined([_noun(name) for name in each["alike"]])
         return f"{text}, alike for every {names}"
@@ -54,7 +55,7 @@ def _effect(each: Mapping[str, Any], verb: str, of: str) -> str:
 
 def _at(at: Mapping[str, Any]) -> str:
     (name,) = (name for name in at if name != "ratio")
-    return f"{ratio_figure(at['ratio'].value)} times with {level_label(name, at[name])}"
+    return f"{with_interval(at['ratio'], unit='times')} with {level_label(name, at[name])}"
 
 
 def _noun(factor: str) -> str:
@@ -69,8 +70,14 @@ def _best_combination(values: Values, cells: Cells, summary: Summary) -> str:
     name = short_label(values["levels"])
     return (
         f"{what} for a {NAMES[values['measure']]}: {name}, "
-        f"{with_interval(values['value'], unit=unit)}."
+        f"{with_interval(values['value'], unit=unit)}{_not_apart(values['not_apart'])}."
     )
+
+
+def _not_apart(others: Sequence[Mapping[str, str]]) -> str:
+    if not others:
+        return ""
+    return f"; not told apart from it: {few([short_label(levels) for levels in others])}"
 
 
 def _measure_missing(values: Values, cells: Cells, summary: Summary) -> str:
@@ -85,7 +92,7 @@ def _round_trips(values: Values, cells: Cells, summary: Summary) -> str:
     fewer, more = (
         (level_label("tls", version), trips) for version, trips in (ordered[0], ordered[-1])
     )
-    return f"Not in these figures, which are over loopback: {waits_less(fewer, more)}."
+    return f"Round trips are not in these figures: {waits_less(fewer, more)}."
 
 
 def _certainty(values: Values, cells: Cells, summary: Summary) -> str:

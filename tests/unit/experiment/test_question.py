@@ -43,6 +43,7 @@ def test_a_mix_measures_all_that_it_needs() -> None:
         ({"tls": ("1.3", "1.3")}, {}, "one level only"),
         (VARY, {"group": ("X25519", "P-256")}, "several levels are a question"),
         ({"resumed": ("0%", "100%")}, {}, "what is measured, not what varies"),
+        (VARY, {"resume": ("ticket",)}, "what is measured, not what varies"),
         ({"colour": ("red", "blue")}, {}, "unknown factor 'colour'"),
         ({"tls": ("1.2", "1.4")}, {}, "1.4"),
     ],

@@ -44,8 +44,8 @@ def effect(level: str, value: float, **more: Any) -> dict[str, Any]:
                     ],
                 )
             ],
-            "New connection: TLS 1.3 takes 1.30 times (95 %: 1.27 to 1.33) the server's time of "
-            "TLS 1.2, 1.10 times with RSA-2048 and 1.50 times with ECDSA P-256.",
+            "New connection: TLS 1.3 takes 1.10 times (95 %: 1.078 to 1.12) with RSA-2048 and "
+            "1.50 times (95 %: 1.47 to 1.53) with ECDSA P-256 the server's time of TLS 1.2.",
         ),
         (
             [effect("1.3", 1.01, established=False)],
@@ -66,7 +66,11 @@ def test_the_cheapest_combination_is_named(full_summary: Summary) -> None:
         "measure": "new",
         "estimate": COST,
         "value": Estimate(250.0, 245.0, 255.0, 10, "us", ""),
+        "not_apart": [],
     }
+    tied = {**values, "not_apart": [{"tls": "1.3", "key": "ecdsa-p256"}]}
+    said = SENTENCES["best_combination"](tied, (), full_summary)
+    assert said.endswith("; not told apart from it: TLS 1.3, ECDSA P-256.")
     assert SENTENCES["best_combination"](values, (), full_summary) == (
         "Least of the server's time for a new connection: TLS 1.2, ECDSA P-256, "
         "250 µs (95 %: 245 to 255)."

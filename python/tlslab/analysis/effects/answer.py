@@ -3,9 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tlslab.analysis.compare import paired_logs
 from tlslab.analysis.effects.ratios import Change, Effect, Measured, at_levels
 from tlslab.analysis.enough import FEWEST, again, minutes, too_few
-from tlslab.analysis.stats.estimate import estimate
+from tlslab.analysis.stats.estimate import estimate, p_value
+from tlslab.analysis.stats.families import LEVEL, holm
 from tlslab.domain.effects import Measure
 from tlslab.domain.estimates import quantity
 from tlslab.domain.finding import Answer, Lacking, Note, Statement
@@ -28,7 +30,7 @@ def answer(
     version, if they differ.
     """
     question = contents.experiment.title
-    n = min((len(each.logs) for each in found), default=0)
+    n = max((len(each.logs) for each in found), default=0)
     if not found:
         return Answer(question, lacking=Lacking(code="nothing_compared"))
     certainty = Statement("effects_certainty", {"n": n, "family": len(found)})
@@ -64,7 +66,13 @@ def answer(
 
 def _lacking(contents: RunContents, found: Sequence[Effect], n: int) -> Lacking | None:
     """What would settle the effects that are open; None if none is."""
-    open_ = [each for each in found if len(each.changes) == 1 and not each.settled]
+    depends = {change for each in found if len(each.changes) > 1 and each.established
+               for change in each.changes}  # fmt: skip
+    open_ = [
+        each
+        for each in found
+        if len(each.changes) == 1 and not each.settled and each.changes[0] not in depends
+    ]
     if not open_:
         return None
     return Lacking(
@@ -89,7 +97,7 @@ def _effects_of(
         stated.append(
             {
                 **_stated(change, each),
-                "alike": [_other(o, change) for o in others if o.equal and not o.established],
+                "alike": _alike(others, change),
                 "at": [
                     {**at.at, "ratio": at.ratio}
                     for name in dict.fromkeys(_other(o, change) for o in others if o.established)
@@ -98,6 +106,18 @@ def _effects_of(
             }
         )
     return stated
+
+
+def _alike(interactions: Sequence[Effect], change: Change) -> list[str]:
+    """The factors none of whose levels changes the effect by as much as matters."""
+    by_factor: dict[str, list[Effect]] = {}
+    for each in interactions:
+        by_factor.setdefault(_other(each, change), []).append(each)
+    return [
+        name
+        for name, found in by_factor.items()
+        if all(each.equal and not each.established for each in found)
+    ]
 
 
 def _stated(change: Change, found: Effect) -> dict[str, Any]:
@@ -117,22 +137,36 @@ def _other(interaction: Effect, change: Change) -> str:
 
 
 def _cheapest(varied: Varied, measured: Sequence[Measured]) -> Statement | None:
-    """The combination with the best value of the mix, or else of new connections."""
+    """The combination with the best value of the mix, or else of new connections.
+
+    With those that are not told apart from it (ratios paired by block, Holm).
+    """
     chosen = next((m for name in ("mix", "new") for m in measured if m.measure == name), None)
     if chosen is None:
         return None
     row = quantity(chosen.estimate)
-    found = {
-        levels: estimate(list(values.values()), row.unit)
-        for levels, values in chosen.values.items()
-        if values
-    }
+    known = {levels: values for levels, values in chosen.values.items() if values}
+    found = {levels: estimate(list(known[levels].values()), row.unit) for levels in known}
+    if not found:
+        return None
     pick = max if row.more_is_better else min
     best = pick(found, key=lambda levels: found[levels].value)
+    others = [levels for levels in known if levels != best]
+    logs = [paired_logs(known[levels], known[best]) for levels in others]
+    tested = holm([1.0 if (p := p_value(each)) is None else p for each in logs])
     values = {
-        "levels": {name: dict(best)[name] for name in varied},
+        "levels": _ordered(varied, best),
         "measure": chosen.measure,
         "estimate": chosen.estimate,
         "value": found[best],
+        "not_apart": [
+            _ordered(varied, levels)
+            for levels, each, p in zip(others, logs, tested, strict=True)
+            if p > LEVEL or len(each) < FEWEST
+        ],
     }
     return Statement("best_combination", values)
+
+
+def _ordered(varied: Varied, levels: frozenset[tuple[str, str]]) -> dict[str, str]:
+    return {name: dict(levels)[name] for name in varied}

@@ -73,11 +73,11 @@ def _measured(experiment: Experiment, cells: Sequence[Cell]) -> Iterator[Measure
     for measure, (cost, rate) in _ESTIMATES.items():
         share = SHARES.get(measure, SHARES["new"])
         of_it = [cell for cell in cells if cell.summary.factors.get("resumed") == share]
-        for estimate in (cost, rate):
-            values = _values(experiment, of_it, estimate)
-            if values:
-                found[measure] = Measured(measure, estimate, values)
-                break
+        by_cost, by_rate = (_values(experiment, of_it, estimate) for estimate in (cost, rate))
+        if by_cost and set(by_cost) >= set(by_rate):
+            found[measure] = Measured(measure, cost, by_cost)
+        elif by_rate:
+            found[measure] = Measured(measure, rate, by_rate)
     yield from found.values()
     if experiment.settings is not None and (mixed := _mixed(experiment.settings, found)):
         yield mixed
@@ -152,8 +152,10 @@ def _mixed(mix: Mix, measured: Mapping[Measure, Measured]) -> Measured | None:
     for levels in set.intersection(*(set(measured[name].values) for name in needed)):
         of = {name: measured[name].values[levels] for name in needed}
         blocks = set.intersection(*(set(each) for each in of.values()))
+        if not blocks:
+            continue
         values[levels] = {
             block: sum(weight * of[name][block] for name, weight in needed.items())
             for block in sorted(blocks)
         }
-    return Measured("mix", MIX_COST, values)
+    return Measured("mix", MIX_COST, values) if values else None

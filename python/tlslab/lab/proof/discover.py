@@ -25,14 +25,13 @@ from tlslab.domain.proof_settings import RETURNING
 from tlslab.lab.generators import GeneratorPool
 from tlslab.lab.probing import SCHEMA
 from tlslab.lab.specs import Aim, preflight_spec, trust_spec
+from tlslab.lab.trial import NOT_RESUMED
 
 # The ways in which a version can resume sessions, the usual way first.
 _WAYS = {"1.3": ("psk",), "1.2": ("ticket", "id")}
 
-# The class of a connection that is as requested except for a full handshake instead of a resumed
-# one; and how often this is seen before it counts as the server's: one address may have several
-# servers.
-_NOT_RESUMED = "unexpected_kind"
+# How often a full handshake in place of a resumed one is seen before it counts as the server's: one
+# address may have several servers.
 _ASKED = 2
 
 # The simulation's words for a client without a key share for the group that the server takes.
@@ -187,7 +186,7 @@ def _resumed(engine: GeneratorPool, spec: Mapping[str, Any]) -> bool:
     try:
         engine.preflight(spec)
     except EngineError as error:
-        if error.class_ != _NOT_RESUMED:
+        if error.class_ != NOT_RESUMED:
             raise
         return False
     return True
