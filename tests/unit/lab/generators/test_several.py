@@ -44,7 +44,7 @@ def merger(monkeypatch: pytest.MonkeyPatch) -> Merger:
     """The merger; in addition, all times of seconds become tenths."""
     made = Merger()
     monkeypatch.setattr(several, "merged", made)
-    for name, seconds in [("SILENT_S", 0.4), ("STUCK_S", 0.8), ("WAIT_S", 0.02), ("CLOCK_S", 0.03)]:
+    for name, seconds in [("SILENT_S", 1.5), ("STUCK_S", 3.0), ("WAIT_S", 0.02), ("CLOCK_S", 0.03)]:
         monkeypatch.setattr(joint_run, name, seconds)
     monkeypatch.setattr(joint_run, "LEAD_NS", 50 * MS)
     monkeypatch.setattr(joint_run, "LOOK_S", 0.02)
