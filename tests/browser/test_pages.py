@@ -94,6 +94,7 @@ def test_details_start_within_four_screens(opened: Opened) -> None:
         "capacity",
         "concurrency",
         "costs",
+        "effects",
         "proof",
         "compare",
         "history",

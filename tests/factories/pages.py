@@ -22,7 +22,7 @@ from tlslab.analysis.why.flames import flame
 from tlslab.analysis.why.rules import load_rules
 from tlslab.domain.finding import Summary
 from tlslab.domain.workload import KeepAlive, Window
-from tlslab.experiment import load
+from tlslab.experiment import load, question
 from tlslab.lab.results import recommendations, summary_of
 from tlslab.report import render_history_html, render_html
 
@@ -73,6 +73,9 @@ def _quick() -> Summary:
     return summarise(made_run(quick=True))
 
 
+# The question of the page `effects`.
+ASKED = {"tls": ("1.2", "1.3"), "group": ("X25519", "P-256")}
+
 # `ranking`: over four settings, with advice. `lacking`: too little data for an answer. `other`: a
 # table, a text and figures of no particular kind. `figures`: all figures that are hard to draw.
 # `why`: parts of costs. `suites`: the heaviest page, with objections and sizes of Diffie-Hellman.
@@ -90,6 +93,7 @@ SUMMARIES: Mapping[str, Callable[[], Summary]] = {
     "capacity": lambda: summary_of(made_capacity_run()),
     "runtimes": lambda: summary_of(made_runtimes_run()),
     "costs": lambda: summary_of(made_calibration()),
+    "effects": lambda: summary_of(made_run(experiment=question(ASKED, {}, ("new", "resumed")))),
     "concurrency": lambda: summary_of(made_contents()),
     "compare": _compared,
     "proof": made_proof,

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from live.harness import Own, Tlslab
+from live.harness import Own, Tlslab, read_trials
 
 COST = "server_cpu_us_per_connection"
 
@@ -15,12 +15,16 @@ def stated(summary: dict[str, Any], code: str) -> list[dict[str, Any]]:
 
 def test_version_and_key_are_asked_at_once(tlslab: Tlslab, tmp_path: Path) -> None:
     asked = ["--vary", "tls=1.2,1.3", "--vary", "key=rsa-4096,ecdsa-p256", "--target", "nginx"]
-    ended = tlslab.run("run", *asked, "--quick", "--set", "group=X25519", "--out", "r")
+    more = ["--set", "group=X25519", "--measure", "new,resumed,request", "--mix", "50% resumed"]
+    ended = tlslab.run("run", *asked, "--quick", *more, "--out", "r")
     assert ended.code in (0, 1), ended.err
     summary = json.loads((tmp_path / "r" / "summary.json").read_text())
     assert len(summary["cells"]) == 8
-    new, resumed = stated(summary, "effects")
-    assert (new["measure"], resumed["measure"], new["estimate"]) == ("new", "resumed", COST)
+    mix, new, resumed, request = stated(summary, "effects")
+    assert [each["measure"] for each in (mix, resumed, request)] == ["mix", "resumed", "request"]
+    assert (new["measure"], new["estimate"]) == ("new", COST)
+    for trial in read_trials(tmp_path / "r"):
+        assert ("keep_alive" in trial["runs"]) == (trial["factors"]["resumed"] == "0%")
     effects = {each["level"]: each for each in new["effects"]}
     assert set(effects) == {"1.3", "ecdsa-p256"}
     # A signature with RSA-4096 takes some 50 times as long as one with ECDSA P-256.

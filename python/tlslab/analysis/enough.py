@@ -8,7 +8,7 @@ from statistics import fmean, median
 
 import numpy as np
 
-from tlslab.analysis.stats.power import detectable
+from tlslab.analysis.stats.power import detectable, excludable
 from tlslab.domain.command_line import ONE_RUN, without_options
 from tlslab.domain.finding import Lacking
 from tlslab.domain.run import RunContents, instant
@@ -23,6 +23,9 @@ FEWEST = LEAST_BLOCKS
 AIM = 0.05
 _BLOCKS = 10
 _MOST = 60
+
+# More blocks than these are no advice.
+MOST = 200
 
 # Intervals that hold after every block need about twice as many blocks as those that hold at the
 # end.
@@ -42,6 +45,16 @@ def wanted_blocks(noise: Sequence[float]) -> int:
     spread = float(np.std(noise, ddof=1))
     enough = next((n for n in range(FEWEST, _MOST) if detectable(spread, n) <= AIM), _MOST)
     return min(_MOST, max(_BLOCKS, _ANYTIME * enough))
+
+
+def excluding_blocks(noise: float, margin: float, measures: int = 1) -> int:
+    """The number of blocks that exclude a difference of the margin 9 times in 10, MOST at most.
+
+    `noise`: the standard deviation of the logarithms of paired ratios; `measures` as in
+    `power.excludable`.
+    """
+    enough = (n for n in range(FEWEST, MOST) if excludable(noise, n, measures) <= margin)
+    return next(enough, MOST)
 
 
 def again(contents: RunContents, *options: str) -> tuple[str, ...]:

@@ -9,13 +9,6 @@ from typing import Literal
 Measure = Literal["new", "resumed", "request", "mix"]
 MEASURED: tuple[Measure, ...] = ("new", "resumed", "request")
 
-NAMES: Mapping[Measure, str] = {
-    "new": "new connection",
-    "resumed": "resumed connection",
-    "request": "request on a connection kept open",
-    "mix": "connection of the mix",
-}
-
 # The level of the factor `resumed` of the cells in which new and resumed connections are measured.
 SHARES: Mapping[Measure, str] = {"new": "0%", "resumed": "100%"}
 

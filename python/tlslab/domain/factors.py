@@ -231,6 +231,7 @@ _ROWS = (
         off="none",
         own_servers=True,
         label=_label("behind {}", none="direct"),
+        noun="server in front",
     ),
     FactorRow(
         "processors",
@@ -259,6 +260,7 @@ _ROWS = (
         tls=_dh_spec,
         label=lambda level: f"DH {level}" if level.isdigit() else "no DH",
         heading="DH parameters",
+        noun="DH size",
     ),
     FactorRow(
         "ocsp_stapling",
@@ -282,6 +284,7 @@ _ROWS = (
         own_servers=True,
         label=lambda level: level.rstrip("/").rpartition("/")[2],
         heading="JDK",
+        noun="Java runtime",
     ),
     FactorRow(
         "connector", Rule(("jsse", "openssl", "openssl-ffm")), side="server", own_servers=True
@@ -294,6 +297,7 @@ _ROWS = (
         costed=True,
         label=lambda level: f"{int(level):,} B" if level.isdigit() else level,
         heading="document",
+        noun="document size",
     ),
     FactorRow(
         "tls",
@@ -327,7 +331,14 @@ _ROWS = (
         heading="cipher suite",
         noun="cipher suite",
     ),
-    FactorRow("http", Rule(("1.1", "2")), load="http", label=_label("HTTP/{}"), heading="HTTP"),
+    FactorRow(
+        "http",
+        Rule(("1.1", "2")),
+        load="http",
+        label=_label("HTTP/{}"),
+        heading="HTTP",
+        noun="HTTP version",
+    ),
     FactorRow(
         "resume",
         Rule(RESUMPTIONS),
@@ -350,6 +361,7 @@ _ROWS = (
         value=int,
         load="connections",
         label=_counted("connection"),
+        noun="number of connections",
     ),
     FactorRow(
         "requests",
@@ -358,6 +370,7 @@ _ROWS = (
         costed=True,
         load="requests_per_connection",
         label=_counted("request"),
+        noun="number of requests",
     ),
     # One of several equal servers, for comparisons of a server with itself.
     FactorRow(

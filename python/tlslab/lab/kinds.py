@@ -87,10 +87,15 @@ def _run_effect(
     cell: Cell,
     on_report: Callable[[RunKind, EngineReport], None],
 ) -> Trial:
-    """A trial. New connections ask for sessions, as clients do, unless the server has none."""
+    """A trial. New connections ask for sessions, as clients do, unless the server has none.
+
+    Requests on connections kept open belong to the cells of new connections alone.
+    """
+    if cell.factors.get("resumed") != SHARES["new"]:
+        bare = replace(bench, workload=replace(bench.workload, keep_alive=None))
+        return run_trial(bare, planned, cell, on_report)
     made = run_trial(bench, planned, cell, on_report)
-    without = made.reason is not None and made.reason.class_ == NOT_RESUMED
-    if cell.factors.get("resumed") != SHARES["new"] or not without:
+    if made.reason is None or made.reason.class_ != NOT_RESUMED:
         return made
     factors = {name: level for name, level in cell.factors.items() if name != "resumed"}
     new = replace(bench, workload=replace(bench.workload, resume="none"))

@@ -271,15 +271,9 @@ def published(summary: Summary) -> tuple[Published | None, tuple[PublishedRow, .
     return found[0].published, tuple(rows)
 
 
-# The experiments of studies, each with the levels of its study.
-_STUDIES = ("groups", "suites", "runtimes", "concurrency", "capacity")
-
-
 def studied(summary: Summary) -> dict[str, str]:
-    """The published ratio of each cell, by its key; none if the run is not as its study was."""
-    command = summary.environment.command
-    other = any(part.startswith(("--set", "--vary")) for part in command)
-    if other or not set(_STUDIES).intersection(command[2:]):
+    """The published ratio of each cell, by its key; none if its levels are not the study's."""
+    if any(part.startswith("--set") for part in summary.environment.command):
         return {}
     return {
         found.candidate: ratio_figure(found.published.ratio)

@@ -4,7 +4,7 @@ The analysis and the advice state codes with values; `worded` fills in the sente
 page, the terminal and Markdown. One module has the sentences of one kind of run.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from tlslab.domain.figure import DataTable
@@ -43,6 +43,11 @@ _OF_KIND: Mapping[str, Mapping[str, Sentence]] = {
     "matrix": matrix.SENTENCES,
     "proof": proof.SENTENCES,
 }
+# How runs are measured and judged, of the kinds whose analysis does not say it.
+_METHODS: Mapping[str, Callable[[Summary], tuple[str, ...]]] = {
+    "effects": effects.method,
+    "proof": proof.method,
+}
 _OF_ALL: Mapping[str, Sentence] = {**reasons.SENTENCES, **why.SENTENCES}
 
 
@@ -56,7 +61,7 @@ def worded(summary: Summary) -> Summary:
         cells=tuple(_cell(summary, cell) for cell in summary.cells),
         findings=tuple(_finding(summary, finding) for finding in summary.findings),
         tables=tuple(_table(summary, table) for table in summary.tables),
-        method=proof.method(summary) if _is_bare(summary) else summary.method,
+        method=summary.method or _METHODS.get(summary.experiment.kind, _unsaid)(summary),
         answer=None if summary.answer is None else _answer(summary, summary.answer),
     )
 
@@ -79,9 +84,8 @@ def _cell(summary: Summary, cell: CellSummary) -> CellSummary:
     return replace(cell, reasons=tuple(map(note, cell.reasons)))
 
 
-def _is_bare(summary: Summary) -> bool:
-    """Whether this is a proof whose method is not described yet."""
-    return summary.proof is not None and not summary.method
+def _unsaid(summary: Summary) -> tuple[str, ...]:
+    return ()
 
 
 def _table(summary: Summary, table: DataTable) -> DataTable:

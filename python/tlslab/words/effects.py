@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tlslab.domain.effects import NAMES
+from tlslab.domain.effects import Measure
 from tlslab.domain.estimates import quantity
 from tlslab.domain.factors import FACTORS
 from tlslab.domain.finding import Summary, Values
@@ -23,30 +23,37 @@ from tlslab.words.validity import message
 
 Cells = tuple[str, ...]
 
+NAMES: Mapping[Measure, str] = {
+    "new": "new connection",
+    "resumed": "resumed connection",
+    "request": "request on a connection kept open",
+    "mix": "connection of the mix",
+}
+
 
 def _effects(values: Values, cells: Cells, summary: Summary) -> str:
-    """`New connection: ECDSA P-256 takes 0.49 times (...) the server's time of RSA-2048; ...`."""
+    """`New connection: the server's time with TLS 1.3 is 1.15 times (...) that with TLS 1.2; ...`.
+
+    What the numbers are of is said once.
+    """
     cost = quantity(values["estimate"]).dimension == "cost"
-    verb, of = ("takes", "the server's time of") if cost else ("carries", "the rate of")
-    parts, plain = [], True
-    for each in values["effects"]:
-        parts.append(_effect(each, verb if plain else "", of if plain else ""))
-        plain = plain and not (each["established"] or each["at"])
-    return f"{capital(NAMES[values['measure']])}: {'; '.join(parts)}."
+    of = "the server's time" if cost else "the rate"
+    first, *rest = values["effects"]
+    said = [f"{of} {_effect(first, ' is')}", *map(_effect, rest)]
+    return f"{capital(NAMES[values['measure']])}: {'; '.join(said)}."
 
 
-def _effect(each: Mapping[str, Any], verb: str, of: str) -> str:
+def _effect(each: Mapping[str, Any], verb: str = "") -> str:
     level, against = (level_label(each["factor"], each[name]) for name in ("level", "against"))
     if each["at"]:
         levels = joined([_at(at) for at in each["at"]])
-        return f"{level} {verb or 'takes'} {levels} {of or 'that of'} {against}"
+        return f"with {level} instead of {against}{verb} {levels}"
     if not each["established"]:
         left = each["may_differ"]
-        if left is None:
-            return f"{level} and {against}: not told apart"
-        return f"{level} and {against} differ by {difference(left)} at most"
-    text = " ".join(filter(None, (level, verb, with_interval(each["ratio"], unit="times"))))
-    text += f" {of} {against}" if of else f" that of {against}"
+        pair = f"with {level} and with {against}"
+        apart = "not told apart" if left is None else f"{difference(left)} apart at most"
+        return f"{pair}: {apart}"
+    text = f"with {level}{verb} {with_interval(each['ratio'], unit='times')} that with {against}"
     if each["alike"]:
         names = joined([_noun(name) for name in each["alike"]])
         return f"{text}, alike for every {names}"
@@ -55,7 +62,7 @@ def _effect(each: Mapping[str, Any], verb: str, of: str) -> str:
 
 def _at(at: Mapping[str, Any]) -> str:
     (name,) = (name for name in at if name != "ratio")
-    return f"{with_interval(at['ratio'], unit='times')} with {level_label(name, at[name])}"
+    return f"{with_interval(at['ratio'], unit='times')} for {level_label(name, at[name])}"
 
 
 def _noun(factor: str) -> str:
@@ -108,6 +115,25 @@ def _open(values: Values, cells: Cells, summary: Summary) -> str:
 
 def _nothing(values: Values, cells: Cells, summary: Summary) -> str:
     return "No two combinations have a valid result."
+
+
+def method(summary: Summary) -> tuple[str, ...]:
+    """How a question is measured and judged, in paragraphs."""
+    window = summary.experiment.workload["capacity"]
+    return (
+        "Every combination of levels is measured in every block, in an order drawn anew, against a "
+        "server that is started afresh for each block where the lab starts it: "
+        f"{window['warmup_ms'] / 1000:g} s discarded, {window['measure_ms'] / 1000:g} s of a "
+        "closed loop counted. The handshake of every connection was read and compared with the one "
+        "asked for.",
+        "An effect is the mean, over the combinations of the other factors, of the logarithms of "
+        "the ratios of two combinations that differ in this factor alone: one value from each "
+        "block that has all of them. Intervals are Student's over blocks, 95 %, each by itself. An "
+        "effect is said if it differs from 1 in the family of all effects and interactions of the "
+        "run (Holm, 5 %). Where one factor changes another's effect, it is said at each level; "
+        "these, and what is not told apart from the best combination, are judged beside the "
+        "family.",
+    )
 
 
 SENTENCES: Sentences = {

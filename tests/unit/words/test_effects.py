@@ -29,9 +29,9 @@ def effect(level: str, value: float, **more: Any) -> dict[str, Any]:
     [
         (
             [effect("ecdsa-p256", 0.49, alike=["tls"]), effect("1.3", 1.33)],
-            "New connection: ECDSA P-256 takes 0.49 times (95 %: 0.48 to 0.50) the server's "
-            "time of RSA-2048, alike for every TLS version; TLS 1.3 1.33 times "
-            "(95 %: 1.30 to 1.36) that of TLS 1.2.",
+            "New connection: the server's time with ECDSA P-256 is 0.49 times (95 %: 0.48 to 0.50) "
+            "that with RSA-2048, alike for every TLS version; with TLS 1.3 1.33 times "
+            "(95 %: 1.30 to 1.36) that with TLS 1.2.",
         ),
         (
             [
@@ -44,12 +44,13 @@ def effect(level: str, value: float, **more: Any) -> dict[str, Any]:
                     ],
                 )
             ],
-            "New connection: TLS 1.3 takes 1.10 times (95 %: 1.078 to 1.12) with RSA-2048 and "
-            "1.50 times (95 %: 1.47 to 1.53) with ECDSA P-256 the server's time of TLS 1.2.",
+            "New connection: the server's time with TLS 1.3 instead of TLS 1.2 is 1.10 times "
+            "(95 %: 1.078 to 1.12) for RSA-2048 and 1.50 times (95 %: 1.47 to 1.53) for ECDSA "
+            "P-256.",
         ),
         (
             [effect("1.3", 1.01, established=False)],
-            "New connection: TLS 1.3 and TLS 1.2 differ by 5 % at most.",
+            "New connection: the server's time with TLS 1.3 and with TLS 1.2: 5 % apart at most.",
         ),
     ],
 )

@@ -3,12 +3,15 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from tlslab.analysis.compare import paired_logs
-from tlslab.analysis.effects.ratios import Change, Effect, Measured, at_levels
-from tlslab.analysis.enough import FEWEST, again, minutes, too_few
+from tlslab.analysis.effects.ratios import Change, Effect, MeasureValues, at_levels
+from tlslab.analysis.enough import FEWEST, MOST, again, excluding_blocks, minutes, too_few
 from tlslab.analysis.stats.estimate import estimate, p_value
 from tlslab.analysis.stats.families import LEVEL, holm
 from tlslab.domain.effects import Measure
+from tlslab.domain.enough import EQUIVALENCE
 from tlslab.domain.estimates import quantity
 from tlslab.domain.finding import Answer, Lacking, Note, Statement
 from tlslab.domain.run import RunContents
@@ -19,7 +22,7 @@ Varied = Mapping[str, Sequence[str]]
 def answer(
     contents: RunContents,
     varied: Varied,
-    measured: Sequence[Measured],
+    measured: Sequence[MeasureValues],
     found: Sequence[Effect],
     missing: Mapping[Measure, Note | None],
     trips: Mapping[str, float],
@@ -66,25 +69,33 @@ def answer(
 
 def _lacking(contents: RunContents, found: Sequence[Effect], n: int) -> Lacking | None:
     """What would settle the effects that are open; None if none is."""
-    depends = {change for each in found if len(each.changes) > 1 and each.established
-               for change in each.changes}  # fmt: skip
+    depends = {
+        (each.measure, change)
+        for each in found
+        if len(each.changes) > 1 and each.established
+        for change in each.changes
+    }
     open_ = [
         each
         for each in found
-        if len(each.changes) == 1 and not each.settled and each.changes[0] not in depends
+        if len(each.changes) == 1
+        and not each.settled
+        and (each.measure, each.changes[0]) not in depends
     ]
     if not open_:
         return None
+    noise = [float(np.std(each.logs, ddof=1)) for each in open_ if len(each.logs) > 1]
+    blocks = min(MOST, max(n + FEWEST, excluding_blocks(max(noise, default=0.0), EQUIVALENCE)))
     return Lacking(
         code="effects_open",
         values={"open": len(open_)},
-        command=again(contents, "--blocks", str(4 * n)),
-        minutes=minutes(contents, 4.0),
+        command=again(contents, "--blocks", str(blocks)),
+        minutes=minutes(contents, blocks / n),
     )
 
 
 def _effects_of(
-    varied: Varied, measured: Measured, found: Sequence[Effect]
+    varied: Varied, measured: MeasureValues, found: Sequence[Effect]
 ) -> list[dict[str, Any]]:
     """Each factor's effects, with those at the levels of a factor that changes it."""
     of_it = [each for each in found if each.measure == measured.measure]
@@ -136,7 +147,7 @@ def _other(interaction: Effect, change: Change) -> str:
     return next(each.factor for each in interaction.changes if each != change)
 
 
-def _cheapest(varied: Varied, measured: Sequence[Measured]) -> Statement | None:
+def _cheapest(varied: Varied, measured: Sequence[MeasureValues]) -> Statement | None:
     """The combination with the best value of the mix, or else of new connections.
 
     With those that are not told apart from it (ratios paired by block, Holm).

@@ -4,22 +4,20 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from tlslab.analysis.compare import Measured as Cell
-from tlslab.analysis.compare import paired_logs
-from tlslab.analysis.effects.ratios import Effect, Measured, at_levels
+from tlslab.analysis.compare import Measured, paired_logs
+from tlslab.analysis.effects.ratios import Effect, MeasureValues, at_levels
 from tlslab.analysis.stats.estimate import estimate, mean_interval
-from tlslab.domain.effects import NAMES, SHARES
+from tlslab.domain.effects import SHARES
 from tlslab.domain.estimate import Estimate
-from tlslab.domain.estimates import RATIO, ROUND_TRIPS, axis_title, quantity
+from tlslab.domain.estimates import RATIO, ROUND_TRIPS, quantity
 from tlslab.domain.figure import DataTable, Figure, Series, TableCell
-from tlslab.domain.run import RunContents
 from tlslab.domain.wording import level_label, short_label
 
 Varied = Mapping[str, Sequence[str]]
 
 
 def figures(
-    varied: Varied, measured: Sequence[Measured], found: Sequence[Effect]
+    varied: Varied, measured: Sequence[MeasureValues], found: Sequence[Effect]
 ) -> tuple[Figure, ...]:
     """Each effect as a ratio, with its interval and its blocks; the values of each combination."""
     rows = [(_name(each), each) for each in found if len(each.changes) == 1]
@@ -50,7 +48,7 @@ def figures(
     return (effects, *_cells(varied, measured))
 
 
-def _cells(varied: Varied, measured: Sequence[Measured]) -> Iterator[Figure]:
+def _cells(varied: Varied, measured: Sequence[MeasureValues]) -> Iterator[Figure]:
     """The values of all combinations, a chart for each estimate."""
     for name in dict.fromkeys(each.estimate for each in measured):
         of_it = [each for each in measured if each.estimate == name]
@@ -58,13 +56,13 @@ def _cells(varied: Varied, measured: Sequence[Measured]) -> Iterator[Figure]:
         yield Figure(
             id=f"combinations-{of_it[0].measure}",
             title="Each combination",
-            caption=f"{axis_title(name)}; intervals of 95 % over blocks.",
+            caption=f"{_unit(name)}; intervals of 95 % over blocks.",
             kind="bars",
             x_title="combination",
-            y_title=axis_title(name),
+            y_title=_unit(name),
             series=tuple(
                 Series.of(
-                    NAMES[each.measure],
+                    each.measure,
                     ((_label(varied, key), _value(each, key)) for key in combinations),
                 )
                 for each in of_it
@@ -73,16 +71,15 @@ def _cells(varied: Varied, measured: Sequence[Measured]) -> Iterator[Figure]:
 
 
 def tables(
-    contents: RunContents,
     varied: Varied,
-    measured: Sequence[Measured],
+    measured: Sequence[MeasureValues],
     found: Sequence[Effect],
-    cells: Sequence[Cell],
+    cells: Sequence[Measured],
 ) -> tuple[DataTable, ...]:
     """The effects by measure, where one factor changes another's; and each combination."""
     if not found:
         return ()
-    heads = tuple(NAMES[each.measure] for each in measured)
+    heads = tuple(each.measure for each in measured)
     return (
         DataTable(
             id="effects-table",
@@ -96,13 +93,19 @@ def tables(
         DataTable(
             id="combinations-table",
             title="Each combination",
-            caption=f"{'; '.join(dict.fromkeys(axis_title(m.estimate) for m in measured))}. "
+            caption=f"{'; '.join(dict.fromkeys(_unit(m.estimate) for m in measured))}. "
             "Ratios to the first row. Round trips to the first byte of a new connection, TCP and "
             "request included.",
             columns=("combination", "negotiated", "round trips", *_columns(heads)),
-            rows=tuple(_combination_rows(contents, varied, measured, cells)),
+            rows=tuple(_combination_rows(varied, measured, cells)),
         ),
     )
+
+
+def _unit(estimate: str) -> str:
+    """What the values of all measures by an estimate are, whatever they are for."""
+    row = quantity(estimate)
+    return "server µs for one" if row.dimension == "cost" else "per second"
 
 
 def _columns(heads: Sequence[str]) -> tuple[str, ...]:
@@ -110,7 +113,7 @@ def _columns(heads: Sequence[str]) -> tuple[str, ...]:
 
 
 def _effect_rows(
-    varied: Varied, measured: Sequence[Measured], found: Sequence[Effect]
+    varied: Varied, measured: Sequence[MeasureValues], found: Sequence[Effect]
 ) -> Iterator[tuple[TableCell, ...]]:
     changes = dict.fromkeys(each.changes[0] for each in found if len(each.changes) == 1)
     by = {(each.measure, each.changes): each for each in found}
@@ -136,7 +139,9 @@ def _effect_rows(
 
 
 def _combination_rows(
-    contents: RunContents, varied: Varied, measured: Sequence[Measured], cells: Sequence[Cell]
+    varied: Varied,
+    measured: Sequence[MeasureValues],
+    cells: Sequence[Measured],
 ) -> Iterator[tuple[TableCell, ...]]:
     combinations = _ordered(varied, measured)
     new = {
@@ -159,7 +164,7 @@ def _combination_rows(
         yield tuple(row)
 
 
-def _ordered(varied: Varied, measured: Sequence[Measured]) -> list[frozenset[tuple[str, str]]]:
+def _ordered(varied: Varied, measured: Sequence[MeasureValues]) -> list[frozenset[tuple[str, str]]]:
     """The combinations with a value, in the order of their levels."""
     known = dict.fromkeys(key for each in measured for key in each.values)
     return sorted(known, key=lambda key: [varied[n].index(dict(key)[n]) for n in varied])
@@ -170,14 +175,14 @@ def _label(varied: Varied, key: frozenset[tuple[str, str]]) -> str:
     return short_label({name: dict(key)[name] for name in varied})
 
 
-def _value(measured: Measured, key: frozenset[tuple[str, str]]) -> Estimate | None:
+def _value(measured: MeasureValues, key: frozenset[tuple[str, str]]) -> Estimate | None:
     values = measured.values.get(key)
     unit = quantity(measured.estimate).unit
     return estimate(list(values.values()), unit) if values else None
 
 
 def _ratio(
-    measured: Measured, key: frozenset[tuple[str, str]], first: frozenset[tuple[str, str]]
+    measured: MeasureValues, key: frozenset[tuple[str, str]], first: frozenset[tuple[str, str]]
 ) -> Estimate | None:
     """The ratio to the first combination, paired by block; None for that one itself."""
     logs = paired_logs(measured.values.get(key, {}), measured.values.get(first, {}))

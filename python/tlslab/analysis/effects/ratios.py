@@ -91,7 +91,7 @@ class Effect:
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasureValues:
     """A measure of all combinations: the estimate it is by, and its values."""
 
     measure: Measure
@@ -99,7 +99,7 @@ class Measured:
     values: Values
 
 
-def effects(varied: Mapping[str, Sequence[str]], measured: Sequence[Measured]) -> list[Effect]:
+def effects(varied: Mapping[str, Sequence[str]], measured: Sequence[MeasureValues]) -> list[Effect]:
     """All effects and interactions of all measures, judged as one family."""
     found = [
         effect
@@ -113,7 +113,7 @@ def effects(varied: Mapping[str, Sequence[str]], measured: Sequence[Measured]) -
 
 
 def at_levels(
-    varied: Mapping[str, Sequence[str]], measured: Measured, change: Change, other: str
+    varied: Mapping[str, Sequence[str]], measured: MeasureValues, change: Change, other: str
 ) -> Iterator[Effect]:
     """The effect of a change at each level of another factor."""
     for level in varied[other]:
@@ -127,14 +127,14 @@ def changes(factor: str, levels: Sequence[str]) -> list[Change]:
     return [Change(factor, level, levels[0]) for level in levels[1:]]
 
 
-def _mains(varied: Mapping[str, Sequence[str]], measured: Measured) -> Iterator[Effect]:
+def _mains(varied: Mapping[str, Sequence[str]], measured: MeasureValues) -> Iterator[Effect]:
     for factor, levels in varied.items():
         for change in changes(factor, levels):
             if (found := _effect(varied, measured, (change,), {})) is not None:
                 yield found
 
 
-def _interactions(varied: Mapping[str, Sequence[str]], measured: Measured) -> Iterator[Effect]:
+def _interactions(varied: Mapping[str, Sequence[str]], measured: MeasureValues) -> Iterator[Effect]:
     for one, other in combinations(varied, 2):
         pairs = product(changes(one, varied[one]), changes(other, varied[other]))
         for pair in pairs:
@@ -144,7 +144,7 @@ def _interactions(varied: Mapping[str, Sequence[str]], measured: Measured) -> It
 
 def _effect(
     varied: Mapping[str, Sequence[str]],
-    measured: Measured,
+    measured: MeasureValues,
     wanted: tuple[Change, ...],
     at: Levels,
 ) -> Effect | None:

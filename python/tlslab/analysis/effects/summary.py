@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 
-from tlslab.analysis.compare import Measured as Cell
+from tlslab.analysis.compare import Measured
 from tlslab.analysis.effects.answer import answer
 from tlslab.analysis.effects.figures import figures, tables
-from tlslab.analysis.effects.ratios import Measured, Values, effects
+from tlslab.analysis.effects.ratios import MeasureValues, Values, effects
 from tlslab.analysis.experiment import summarise_experiment
 from tlslab.analysis.hosts_of_run import hosts_of
 from tlslab.analysis.matrix.summary import measured as measured_cells
@@ -46,7 +46,7 @@ def summarise(contents: RunContents) -> Summary:
         comparisons=(),
         findings=(),
         figures=figures(varied, measured, found),
-        tables=tables(contents, varied, measured, found, cells),
+        tables=tables(varied, measured, found, cells),
         server_side=server_side_facts(contents.trials),
         hosts=hosts_of(contents.trials),
         answer=answer(
@@ -68,23 +68,23 @@ def varied_factors(experiment: Experiment) -> dict[str, tuple[str, ...]]:
     }
 
 
-def _measured(experiment: Experiment, cells: Sequence[Cell]) -> Iterator[Measured]:
+def _measured(experiment: Experiment, cells: Sequence[Measured]) -> Iterator[MeasureValues]:
     found = {}
     for measure, (cost, rate) in _ESTIMATES.items():
         share = SHARES.get(measure, SHARES["new"])
         of_it = [cell for cell in cells if cell.summary.factors.get("resumed") == share]
         by_cost, by_rate = (_values(experiment, of_it, estimate) for estimate in (cost, rate))
         if by_cost and set(by_cost) >= set(by_rate):
-            found[measure] = Measured(measure, cost, by_cost)
+            found[measure] = MeasureValues(measure, cost, by_cost)
         elif by_rate:
-            found[measure] = Measured(measure, rate, by_rate)
+            found[measure] = MeasureValues(measure, rate, by_rate)
     yield from found.values()
     if experiment.settings is not None and (mixed := _mixed(experiment.settings, found)):
         yield mixed
 
 
 def _missing(
-    contents: RunContents, cells: Sequence[Cell], measured: Sequence[Measured]
+    contents: RunContents, cells: Sequence[Measured], measured: Sequence[MeasureValues]
 ) -> dict[Measure, Note | None]:
     """What was to be measured and has no value in any cell, with the reason of the first cell."""
     experiment = contents.experiment
@@ -111,7 +111,9 @@ def _missing(
     }
 
 
-def _round_trips(varied: Mapping[str, Sequence[str]], cells: Sequence[Cell]) -> dict[str, float]:
+def _round_trips(
+    varied: Mapping[str, Sequence[str]], cells: Sequence[Measured]
+) -> dict[str, float]:
     """The round trips of new connections by TLS version; empty if nothing but it decides."""
     found: dict[str, set[float]] = {version: set() for version in varied.get("tls", ())}
     for cell in cells:
@@ -124,7 +126,7 @@ def _round_trips(varied: Mapping[str, Sequence[str]], cells: Sequence[Cell]) -> 
     return known if len(set(known.values())) > 1 else {}
 
 
-def _values(experiment: Experiment, cells: Sequence[Cell], estimate: str) -> Values:
+def _values(experiment: Experiment, cells: Sequence[Measured], estimate: str) -> Values:
     """The values of the cells that may be compared by an estimate."""
     return {
         frozenset((name, cell.summary.factors[name]) for name in experiment.baseline): {
@@ -135,7 +137,7 @@ def _values(experiment: Experiment, cells: Sequence[Cell], estimate: str) -> Val
     }
 
 
-def _mixed(mix: Mix, measured: Mapping[Measure, Measured]) -> Measured | None:
+def _mixed(mix: Mix, measured: Mapping[Measure, MeasureValues]) -> MeasureValues | None:
     """The server's processor time for a connection of the mix with all its requests.
 
     None if a part of the mix is not known by its cost. The first request of a connection is in the
@@ -158,4 +160,4 @@ def _mixed(mix: Mix, measured: Mapping[Measure, Measured]) -> Measured | None:
             block: sum(weight * of[name][block] for name, weight in needed.items())
             for block in sorted(blocks)
         }
-    return Measured("mix", MIX_COST, values) if values else None
+    return MeasureValues("mix", MIX_COST, values) if values else None

@@ -3,17 +3,15 @@
 import math
 from collections.abc import Sequence, Set
 
-from tlslab.analysis.enough import FEWEST, again, minutes, too_few
+from tlslab.analysis.enough import FEWEST, MOST, again, excluding_blocks, minutes, too_few
 from tlslab.analysis.stats import sequence
 from tlslab.analysis.stats.estimate import CONFIDENCE, Spread
-from tlslab.analysis.stats.power import excludable
 from tlslab.domain.estimate import Estimate
 from tlslab.domain.finding import Answer, Lacking, Statement, Tile
 from tlslab.domain.proof import Proof, ProofFigure
 from tlslab.domain.proof_settings import DECIDING, Measure, needed
 from tlslab.domain.run import RunContents
 
-_MOST_BLOCKS = 200
 _FEWEST_TILES = 3
 _TILES: dict[Measure, str] = {
     "connections": "Connections",
@@ -136,9 +134,8 @@ def _wanted(found: ProofFigure, margin: float) -> int:
         return 2 * max(FEWEST, found.n)
     half = math.log(found.own_high / found.own_low) / 2
     noise = half / _unit_half_width(found)
-    measures = len(DECIDING)
-    enough = (n for n in range(FEWEST, _MOST_BLOCKS) if excludable(noise, n, measures) <= margin)
-    return min(_MOST_BLOCKS, max(found.n + FEWEST, next(enough, _MOST_BLOCKS)))
+    enough = excluding_blocks(noise, margin, len(DECIDING))
+    return min(MOST, max(found.n + FEWEST, enough))
 
 
 def _unit_half_width(found: ProofFigure) -> float:

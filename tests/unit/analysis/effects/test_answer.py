@@ -8,7 +8,7 @@ import pytest
 from factories.run import World, made_run
 from tlslab import analysis
 from tlslab.analysis.effects.answer import answer
-from tlslab.analysis.effects.ratios import Measured, effects
+from tlslab.analysis.effects.ratios import MeasureValues, effects
 from tlslab.domain.finding import Statement
 from tlslab.experiment import question
 from unit.analysis.effects.test_ratios import VARIED, measured
@@ -16,7 +16,7 @@ from unit.analysis.effects.test_ratios import VARIED, measured
 CONTENTS = made_run(World(), experiment=question(VARIED, {}, ("new",)))
 
 
-def stated(found: Measured, code: str) -> dict[str, Any]:
+def stated(found: MeasureValues, code: str) -> dict[str, Any]:
     said = answer(CONTENTS, VARIED, [found], effects(VARIED, [found]), {}, {})
     (one,) = [each for each in said.statements if each.code == code]
     return dict(one.values)
@@ -33,7 +33,7 @@ def test_an_effect_that_turns_round_is_said_at_each_level() -> None:
     assert said.lacking is None
 
 
-def _judged(world: dict[str, float]) -> tuple[list[Measured], Any]:
+def _judged(world: dict[str, float]) -> tuple[list[MeasureValues], Any]:
     found = measured(world, 0.01)
     return [found], effects(VARIED, [found])
 
@@ -53,7 +53,7 @@ def test_a_factor_is_alike_only_if_all_of_its_levels_are() -> None:
         }
         for levels, values in even.values.items()
     }  # fmt: skip
-    uneven = Measured(even.measure, even.estimate, noisy)
+    uneven = MeasureValues(even.measure, even.estimate, noisy)
     said = answer(CONTENTS, varied, [uneven], effects(varied, [uneven]), {}, {})
     assert said.statements[0].values["effects"][0]["alike"] == []
 

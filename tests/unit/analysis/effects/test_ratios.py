@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from tlslab.analysis.effects.ratios import Change, Effect, Measured, at_levels, effects
+from tlslab.analysis.effects.ratios import Change, Effect, MeasureValues, at_levels, effects
 
 VARIED = {"tls": ("1.2", "1.3"), "key": ("rsa-2048", "ecdsa-p256")}
 TLS, KEY = Change("tls", "1.3", "1.2"), Change("key", "ecdsa-p256", "rsa-2048")
@@ -22,7 +22,7 @@ def measured(
     seed: int = 1,
     blocks: int = 10,
     varied: Mapping[str, tuple[str, ...]] = VARIED,
-) -> Measured:
+) -> MeasureValues:
     """Costs of all combinations; a block is slow or fast as a whole."""
     draw = np.random.default_rng(seed)
     of_block = draw.normal(0, 0.2, blocks)
@@ -36,7 +36,7 @@ def measured(
             block: 1000 * math.exp(log + of_block[block] + draw.normal(0, noise))
             for block in range(blocks)
         }
-    return Measured("new", "server_cpu_us_per_connection", values)
+    return MeasureValues("new", "server_cpu_us_per_connection", values)
 
 
 def by_changes(found: list[Effect]) -> dict[tuple[Change, ...], Effect]:
@@ -65,7 +65,7 @@ def test_combinations_without_a_value_leave_their_contrasts_out() -> None:
     whole = measured(WORLD)
     gone = frozenset({"tls": "1.3", "key": "ecdsa-p256"}.items())
     values = {key: each for key, each in whole.values.items() if key != gone}
-    found = by_changes(effects(VARIED, [Measured(whole.measure, whole.estimate, values)]))
+    found = by_changes(effects(VARIED, [MeasureValues(whole.measure, whole.estimate, values)]))
     assert set(found) == {(TLS,), (KEY,)}
     assert found[TLS,].ratio.value == pytest.approx(1.2)
     assert found[KEY,].ratio.value == pytest.approx(0.5)
@@ -76,7 +76,7 @@ def test_only_blocks_with_all_cells_of_an_effect_count() -> None:
     first = frozenset({"tls": "1.2", "key": "rsa-2048"}.items())
     values = {key: dict(each) for key, each in whole.values.items()}
     del values[first][3]
-    found = effects(VARIED, [Measured(whole.measure, whole.estimate, values)])
+    found = effects(VARIED, [MeasureValues(whole.measure, whole.estimate, values)])
     assert {len(each.logs) for each in found} == {9}
 
 
