@@ -56,10 +56,9 @@ class Options:
         "What does a factor change? Without an experiment: --vary tls=1.2,1.3; repeatable.",
         metavar="FACTOR=LEVEL,LEVEL",
     )
-    measure: str = option(
+    measure: str | None = option(
         "With --vary: what is measured of each combination: new and resumed connections, "
-        "requests on connections kept open.",
-        default="new,resumed",
+        "requests on connections kept open; new,resumed by default.",
         metavar="new,resumed,request",
         panel=SOME,
     )

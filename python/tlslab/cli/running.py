@@ -42,6 +42,9 @@ from tlslab.servers.jdk import ALL, expand
 
 DEFAULT_TARGET = "reference"
 
+# What a question measures.
+MEASURED = "new,resumed"
+
 # Options that determine the plan, which is in the folder.
 _DECIDED = ("target", "settings", "vary", "measure", "mix", "quick", "blocks", "until", "budget",
             "seconds", "objective", "allow_obsolete", "expect_status", "out")  # fmt: skip
@@ -66,9 +69,9 @@ def run(
     if given.experiment is None and given.resume is None and asks(given):
         request = _request(asked(given), given)
     elif given.experiment is not None:
-        if given.vary or given.mix:
+        if given.vary or given.measure or given.mix:
             raise UsageError(
-                f"--vary asks a question of its own, {given.experiment} has one",
+                f"--vary, --measure and --mix ask a question; {given.experiment} has its own",
                 f"leave {given.experiment} out, or give its levels with --set",
             )
         loaded = load(given.experiment, given.quick)
@@ -112,7 +115,7 @@ def asked(given: Options) -> Experiment:
         vary = {"server": targets, **vary}
     mix = None if given.mix is None else mix_in(given.mix)
     fixed = parse_levels(given.settings or [])
-    experiment = question(vary, fixed, measures_in(given.measure), mix, given.quick)
+    experiment = question(vary, fixed, measures_in(given.measure or MEASURED), mix, given.quick)
     experiment = shortened(experiment, file_kind(experiment)) if asked_for() else experiment
     return changed(experiment, replace(given, settings=None))
 
