@@ -1,0 +1,34 @@
+"""What is no question of `tlslab run --vary` is refused before anything starts."""
+
+import pytest
+
+from tlslab import cli
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["groups", "--vary", "tls=1.2,1.3"], "groups has its own"),
+        (["groups", "--measure", "request"], "groups has its own"),
+        (["groups", "--mix", "60% resumed"], "groups has its own"),
+        (["--vary", "tls"], "--vary tls: not of the form FACTOR=LEVEL,LEVEL"),
+        (["--vary", "tls=1.2,1.3", "--vary", "tls=1.2"], "--vary names the factor 'tls' twice"),
+        (["--vary", "tls=1.2"], "one level only"),
+        (["--vary", "server=nginx,apache", "--target", "nginx"], "both name servers"),
+        (["--vary", "tls=1.2,1.3", "--until", "2%"], "an effect needs every cell in every block"),
+        (["--target", "nginx"], "ask what a factor changes: --vary tls=1.2,1.3"),
+    ],
+)
+def test_it_is_a_usage_error(
+    arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.run(["run", *arguments]) == 2
+    assert words in capsys.readouterr().err
+
+
+def test_the_plan_is_shown_without_a_run(capsys: pytest.CaptureFixture[str]) -> None:
+    line = ["run", "--vary", "key=rsa-2048,ecdsa-p256", "--measure", "new", "--dry-run"]
+    assert cli.run(line) == 0
+    said = capsys.readouterr().out
+    assert "What does the certificate key change here?" in said
+    assert "2 cells" in said
