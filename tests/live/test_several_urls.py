@@ -63,9 +63,9 @@ def test_two_servers_are_measured_in_turns_resumed_and_compared(
         for each in summary["comparisons"]
         if each["estimate"] == "server_cpu_us_per_connection"
     )
-    # A busy machine may leave a server without a usable trial, or a block without a pair.
-    spoilt = cost["verdict"] == "not_comparable" and found.code == 4
-    assert spoilt or (cost["n"] in (3, 4, 5) and cost["method"].startswith("paired by block"))
+    # A busy machine may leave blocks without a usable pair.
+    spoilt = cost["n"] < 3 and found.code == 4
+    assert spoilt or cost["method"].startswith("paired by block")
     assert found.code in (0, 1, 4), found.err
 
 
