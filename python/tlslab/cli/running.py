@@ -20,6 +20,7 @@ from tlslab.domain.command_line import SETTLE_S, is_url
 from tlslab.domain.errors import UsageError
 from tlslab.domain.experiment import Experiment
 from tlslab.domain.finding import Summary
+from tlslab.domain.names import NO_TLS
 from tlslab.experiment import (
     file_kind,
     load,
@@ -42,8 +43,8 @@ from tlslab.servers.jdk import ALL, expand
 
 DEFAULT_TARGET = "reference"
 
-# What a question measures.
-MEASURED = "new,resumed"
+# What a question measures, and what one about the cost of TLS itself does.
+MEASURED, MEASURED_WITHOUT_TLS = "new,resumed", "new,request"
 
 # Options that determine the plan, which is in the folder.
 _DECIDED = ("target", "settings", "vary", "measure", "mix", "quick", "blocks", "until", "budget",
@@ -115,7 +116,8 @@ def asked(given: Options) -> Experiment:
         vary = {"server": targets, **vary}
     mix = None if given.mix is None else mix_in(given.mix)
     fixed = parse_levels(given.settings or [])
-    experiment = question(vary, fixed, measures_in(given.measure or MEASURED), mix, given.quick)
+    usual = MEASURED_WITHOUT_TLS if NO_TLS in vary.get("tls", ()) else MEASURED
+    experiment = question(vary, fixed, measures_in(given.measure or usual), mix, given.quick)
     experiment = shortened(experiment, file_kind(experiment)) if asked_for() else experiment
     return changed(experiment, replace(given, settings=None))
 

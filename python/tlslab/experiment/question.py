@@ -7,7 +7,8 @@ from dataclasses import replace
 from tlslab.domain.effects import MEASURED, SHARES, Measure, Mix
 from tlslab.domain.errors import UsageError
 from tlslab.domain.experiment import EFFECTS, Experiment, Pin
-from tlslab.domain.factors import FACTORS
+from tlslab.domain.factors import FACTORS, OF_TLS
+from tlslab.domain.names import NO_TLS
 from tlslab.domain.wording import joined
 from tlslab.domain.workload import KeepAlive, Window, Workload
 from tlslab.experiment.files import with_levels
@@ -58,6 +59,13 @@ def question(
             raise UsageError(
                 f"{name}: what is measured, not what varies", "give --measure new,resumed"
             )
+    if NO_TLS in vary.get("tls", fixed.get("tls", ())):
+        if "resumed" in wanted:
+            raise UsageError(
+                "without TLS (tls=none) nothing is resumed", "give --measure new,request"
+            )
+        for name in [name for name in OF_TLS if name in vary or name in fixed]:
+            raise UsageError(f"without TLS (tls=none) there is no {_noun(name)}", "leave it out")
     window = _SHORT if quick else _WINDOW
     kept = KeepAlive(window, 16) if "request" in wanted else None
     bare = Experiment(
