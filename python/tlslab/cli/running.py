@@ -156,9 +156,11 @@ def _ending(summary: Summary) -> tuple[str, int]:
 
 def changed(experiment: Experiment, given: Options) -> Experiment:
     """The experiment with the options applied. Raises UsageError."""
+    kind = file_kind(experiment)
+    if given.quick and given.objective is not None:
+        experiment = kind.briefly_within(experiment)
     experiment = with_levels(experiment, parse_levels(given.settings or []))
     experiment = with_jdks(experiment, tuple(given.jdks or ()))
-    kind = file_kind(experiment)
     experiment = kind.with_objective(experiment, given.objective, given.allow_obsolete)
     experiment = _with_ending(experiment, given)
     if given.seconds is not None:
