@@ -5,9 +5,9 @@ from importlib import resources
 
 import pytest
 
-from tlslab.domain.capacity import CapacityPlan, Objective, parse_objective
+from tlslab.domain.capacity import CapacityPlan, Objective, parse_objective, plan_of
 from tlslab.domain.errors import ExperimentError, UsageError
-from tlslab.experiment import dumps, load, loads
+from tlslab.experiment import dumps, file_kind, load, loads
 from tlslab.experiment.capacity import required_objective
 
 FILE = resources.files("tlslab") / "studies" / "capacity" / "capacity.toml"
@@ -104,3 +104,17 @@ def test_objectives(text: str, objective: Objective | None) -> None:
 def test_a_wrong_objective_says_what_is_right() -> None:
     with pytest.raises(UsageError, match="must have the form p99<50ms"):
         required_objective("fast")
+
+
+def test_a_quick_run_with_an_objective_answers_it_alone() -> None:
+    experiment = load("capacity", quick=True)
+    brief = file_kind(experiment).briefly_within(experiment)
+    settings = brief.settings
+    assert isinstance(settings, CapacityPlan)
+    assert (brief.levels("processors"), settings.remedies, settings.validation) == (
+        ("1",),
+        None,
+        None,
+    )
+    assert settings.within is not None
+    assert settings.within.most > plan_of(experiment).within.most
