@@ -247,7 +247,7 @@ class CapacityFile(FileKind):
         return replace(experiment, settings=plan)
 
     def briefly_within(self, experiment: Experiment) -> Experiment:
-        """A quick run that answers an objective alone: one processor, and all time for its search."""
+        """A quick run for an objective alone: one processor, and all time for its search."""
         plan = plan_of(experiment)
         within = None if plan.within is None else replace(plan.within, most=QUICK_WITHIN)
         plan = replace(plan, remedies=None, validation=None, within=within)

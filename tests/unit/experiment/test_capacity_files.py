@@ -73,7 +73,7 @@ def test_a_written_experiment_is_read_back(quick: bool) -> None:
             "capacity.objective: must have the form p99<50ms",
         ),
         ("fresh_server = true", "fresh_server = 1", "must be true or false"),
-        ('tls = "ssl3"', 'tls = "ssl2"', "unknown name 'ssl2'; known: 1.2, 1.3, ssl3"),
+        ('tls = "ssl3"', 'tls = "ssl2"', "unknown name 'ssl2'; known: none, 1.2, 1.3, ssl3"),
         ("[capacity.maximum]", "[capacity.minimum]", "capacity.minimum: unknown key"),
         ('kind = "capacity"', 'kind = "matrix"', "capacity: unknown key"),
     ],
