@@ -18,7 +18,7 @@ from tlslab.cli.values import as_seconds, as_share, as_url, servers_in
 from tlslab.cli.watching import Watching
 from tlslab.domain.command_line import SETTLE_S, is_url
 from tlslab.domain.errors import UsageError
-from tlslab.domain.experiment import Experiment
+from tlslab.domain.experiment import MATRIX, Experiment
 from tlslab.domain.finding import Summary
 from tlslab.domain.names import NO_TLS
 from tlslab.experiment import (
@@ -77,7 +77,10 @@ def run(
             )
         loaded = load(given.experiment, given.quick)
         refuse_commands(loaded)
-        request = _request(changed(loaded, given), given)
+        experiment = changed(loaded, given)
+        if vary := _varied_instead(loaded, experiment, given):
+            experiment = _asked_by_set(vary, given)
+        request = _request(experiment, given)
         request = replace(request, spare_versions=_spare_versions(given, request.experiment))
     elif given.resume is not None:
         # As it was started.
@@ -99,6 +102,29 @@ def run(
     if given.dry_run:
         return dry.show(request, output)
     return conclude_run(carry_out(request, yes, output, watching), output, _ending)
+
+
+def _varied_instead(
+    loaded: Experiment, wanted: Experiment, given: Options
+) -> dict[str, tuple[str, ...]]:
+    """The factors to which `--set` gives several levels, where it leaves one of what a shipped
+    experiment asks about: the question is then what varies. Empty otherwise.
+    """
+    is_open = any(len(wanted.levels(name)) > 1 for name in loaded.baseline)
+    servers = parse_targets(given.target or [])
+    if given.experiment not in shipped() or loaded.kind != MATRIX or is_open or len(servers) > 1:
+        return {}
+    several = parse_levels(given.settings or []).items()
+    return {name: levels for name, levels in several if len(levels) > 1}
+
+
+def _asked_by_set(vary: dict[str, tuple[str, ...]], given: Options) -> Experiment:
+    """The question of `--set FACTOR=LEVEL,LEVEL`, said as what it is."""
+    fixed = [text for text in given.settings or [] if text.partition("=")[0] not in vary]
+    asking = [f"{name}={','.join(levels)}" for name, levels in vary.items()]
+    words = " ".join(f"--vary {text}" for text in asking)
+    say(f"{given.experiment} has one level left of what it compares: asking {words}")
+    return asked(replace(given, vary=asking, settings=fixed))
 
 
 def asks(given: Options) -> bool:
