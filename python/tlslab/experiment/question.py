@@ -1,7 +1,7 @@
 """The experiment of a question: the factors of `--vary`, everything else left to the server."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 
 from tlslab.domain.effects import MEASURED, SHARES, Measure, Mix
@@ -70,7 +70,7 @@ def question(
 
 
 def _check(
-    vary: Mapping[str, Sequence[str]], fixed: Mapping[str, Sequence[str]], wanted: set[str]
+    vary: Mapping[str, Sequence[str]], fixed: Mapping[str, Sequence[str]], wanted: Set[Measure]
 ) -> None:
     """Raises UsageError for what is no question."""
     for name, levels in fixed.items():

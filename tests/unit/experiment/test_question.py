@@ -36,9 +36,10 @@ def test_without_tls_only_the_server_differs() -> None:
         ("none", True),
         ("1.3", False),
     }
-    for measures, fixed in ((("new", "resumed"), {}), (("new",), {"group": ("X25519",)})):
-        with pytest.raises(UsageError, match="without TLS"):
-            make_cells(question({"tls": ("none", "1.3")}, fixed, measures))
+    with pytest.raises(UsageError, match="without TLS"):
+        question({"tls": ("none", "1.3")}, {}, ("new", "resumed"))
+    with pytest.raises(UsageError, match="without TLS"):
+        question({"tls": ("none", "1.3")}, {"group": ("X25519",)}, ("new",))
 
 
 def test_a_mix_measures_all_that_it_needs() -> None:
