@@ -120,14 +120,14 @@ def split(text: str, heading: str) -> tuple[str, str]:
 
 
 def parts_of_readme() -> tuple[str, str]:
-    """The studies of README, and the rest, for two workers.
+    """The questions of README, and the rest, for two workers.
 
-    The rest begins with the first two lines of the studies: the path, and a run that it reads.
+    The rest begins with the first two lines of the questions: the path, and a run that it reads.
     """
-    studies, found, rest = read("README.md").partition("\n## What else it does\n")
+    questions, found, rest = read("README.md").partition("\n## Five studies, one command each\n")
     assert found
-    first = "\n".join(lines_of(studies)[:2])
-    return studies, f"```sh\n{first}\n```\n{found}{rest}"
+    first = "\n".join(lines_of(questions)[:2])
+    return questions, f"```sh\n{first}\n```\n{found}{rest}"
 
 
 def programs(text: str) -> list[str]:

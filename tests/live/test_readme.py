@@ -1,6 +1,6 @@
-"""Runs the commands of README behind the studies as written, in order (live.documents).
+"""Runs the questions of README as written, in order (live.documents).
 
-The studies have a separate file, so that another worker runs them at the same time.
+The commands behind them have a separate file, so that another worker runs them at the same time.
 """
 
 from collections.abc import Callable
@@ -11,10 +11,10 @@ import pytest
 from live.documents import LIMIT_S, carry_out, parts_of_readme
 
 
-@pytest.mark.capability("README: what else tlslab does")
+@pytest.mark.capability("README: by question")
 @pytest.mark.timeout(LIMIT_S + 60)
 def test_every_command_works_as_it_stands(
     tmp_path: Path, record_property: Callable[[str, object], None]
 ) -> None:
-    _, rest = parts_of_readme()
-    record_property("commands", carry_out(rest, tmp_path, forked=True, timed=True)[1:])
+    questions, _ = parts_of_readme()
+    record_property("commands", carry_out(questions, tmp_path, forked=True, timed=True))

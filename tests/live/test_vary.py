@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from live.harness import Own, Tlslab, read_trials
 
 COST = "server_cpu_us_per_connection"
@@ -65,3 +67,27 @@ def test_which_server_is_a_question(tlslab: Tlslab, tmp_path: Path) -> None:
     assert {cell["factors"]["server"] for cell in summary["cells"]} == {"nginx", "apache"}
     (new,) = stated(summary, "effects")
     assert [each["level"] for each in new["effects"]] == ["apache"]
+
+
+@pytest.mark.capability("--vary tls=none: what TLS costs at all")
+@pytest.mark.parametrize("server", ["nginx", "reference"])
+def test_what_tls_costs_is_a_question(tlslab: Tlslab, tmp_path: Path, server: str) -> None:
+    ended = tlslab.run("run", "--vary", "tls=none,1.3", "--target", server, "--quick", "--out", "r")
+    assert ended.code in (0, 1), ended.err
+    made = read_trials(tmp_path / "r")
+    seen = {
+        (trial["factors"]["tls"], run["record"]["preflight"]["facts"]["tls"])
+        for trial in made
+        for run in trial["runs"].values()
+    }
+    assert seen == {("none", "none"), ("1.3", "1.3")}
+    assert all(run["record"]["requests"] for trial in made for run in trial["runs"].values())
+    summary = json.loads((tmp_path / "r" / "summary.json").read_text())
+    new, request = stated(summary, "effects")
+    assert (new["measure"], request["measure"]) == ("new", "request")
+    (effect,) = new["effects"]
+    # A handshake costs a server several times what TCP and a short document do.
+    assert effect["established"]
+    assert effect["ratio"]["low"] > 1.5
+    # The baseline is no advice.
+    assert not stated(summary, "best_combination")

@@ -202,7 +202,7 @@ impl std::ops::AddAssign for ConfirmedBy {
 /// own. A message that arrives in pieces is one wait.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RoundTrips {
-    /// Connections with a full handshake, by number of round trips: `{"3": 100}`.
+    /// Connections with a full handshake, or without TLS, by number of round trips: `{"3": 100}`.
     pub full: BTreeMap<String, u64>,
     /// Connections that resumed an earlier session.
     pub resumed: BTreeMap<String, u64>,

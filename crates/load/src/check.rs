@@ -25,6 +25,7 @@ use tlslab_tls::expectation::Expectation;
 use tlslab_tls::identity::{Identity, IdentityError};
 #[cfg(feature = "openssl")]
 use tlslab_tls::openssl::OpensslBackend;
+use tlslab_tls::plain::PlainBackend;
 use tlslab_tls::rustls::RustlsBackend;
 use tlslab_tls::{
     Backend, BackendError, ClientSettings, KeyExchangeGroup, KeyLog, TrustAnchors, USUAL_GROUPS,
@@ -89,7 +90,7 @@ fn check_permitted(
     }
     guard::check_length(spec.spec(), &permit)?;
     add_certificate_group(spec, &script, &mut settings)?;
-    let mut backend = choose(spec.spec().tls.backend, &settings)?;
+    let mut backend = chosen(spec, &settings)?;
     let once = learning(spec, &script);
     let mut notes = Vec::new();
     let began = Instant::now();
@@ -285,6 +286,14 @@ fn failed(spec: &CheckedSpec, name: &str, script: &Script, error: Box<PreflightE
     RunError::Preflight { target, error }
 }
 
+/// The back end of the run.
+fn chosen(spec: &CheckedSpec, settings: &ClientSettings) -> Result<Choice, BackendError> {
+    match spec.target().is_plain {
+        true => Ok(Choice::Plain),
+        false => choose(spec.spec().tls.backend, settings),
+    }
+}
+
 /// Makes one connection with the chosen back end. Returns the results and the server's
 /// certificates.
 fn one_connection(
@@ -296,6 +305,7 @@ fn one_connection(
         Choice::Rustls => preflight(&mut RustlsBackend::new(settings)?, script),
         #[cfg(feature = "openssl")]
         Choice::Openssl => preflight(&mut OpensslBackend::new(settings)?, script),
+        Choice::Plain => preflight(&mut PlainBackend, script),
     })
 }
 
@@ -364,6 +374,7 @@ fn two_connections(
             let other = between.then(|| OpensslBackend::new(settings)).transpose()?;
             both(OpensslBackend::new(settings)?, other, script)
         }
+        Choice::Plain => both(PlainBackend, None, script),
     })
 }
 
@@ -407,7 +418,7 @@ fn serves_proof(
     let http = spec.spec().http.version;
     script.expectation = Expectation::new(&tls, http);
     let mut settings = ClientSettings { alpn: tls.offered_protocols(http), ..settings.clone() };
-    let backend = choose(spec.spec().tls.backend, &settings)?;
+    let backend = chosen(spec, &settings)?;
     let mut tried = one_connection(backend, &settings, &script)?;
     if let Err(error) = &tried
         && let Some(group) = retried(spec, error)
@@ -438,7 +449,7 @@ fn add_certificate_group(
     // Only the versions and protocols must match the run's connections.
     let protocols = TlsSpec { alpn: spec.spec().tls.alpn.clone(), ..TlsSpec::default() };
     script.expectation = Expectation::new(&protocols, spec.spec().http.version);
-    let backend = choose(spec.spec().tls.backend, &open)?;
+    let backend = chosen(spec, &open)?;
     for name in spec.server_names() {
         match one_connection(backend, &asking_for(name, &open), &script)? {
             Ok(trial) => {

@@ -20,10 +20,10 @@ use tlslab_contract::record::{Bytes, Confirmation};
 use tlslab_contract::spec::{Close, Finished};
 use tlslab_system::clock::{Clock, Nanos, SECOND};
 use tlslab_system::socket::Socket;
-use tlslab_tls::{HandshakeKind, Negotiated, Progress, Session};
+use tlslab_tls::{EarlyData, HandshakeKind, Negotiated, Progress, Session};
 use tlslab_wire::http::Seen;
 use tlslab_wire::names::TlsVersion;
-use tlslab_wire::outcome::{Failure, Outcome, Step};
+use tlslab_wire::outcome::{Failure, Mismatch, Outcome, Step};
 use tlslab_wire::reason::Reason;
 
 /// The highest number of reads of a connection in one turn: a MiB at most. If a peer sends as fast
@@ -187,9 +187,14 @@ impl<S: Session> Connection<S> {
         &self.link.session
     }
 
-    /// The negotiated facts; `None` before the handshake is done.
+    /// The negotiated facts; `None` before the handshake is done, and without TLS.
     pub fn facts(&self) -> Option<Negotiated> {
         self.link.facts
+    }
+
+    /// True if the handshake is done and, without TLS, the TCP connection is established.
+    pub fn is_open(&self) -> bool {
+        self.link.at.secured > 0
     }
 
     /// Requests with a complete response.
@@ -315,22 +320,14 @@ impl<S: Session> Connection<S> {
         let sent = self.link.socket.sent + self.link.session.unsent() as u64;
         self.handshake_bytes = (sent, self.link.socket.received);
         self.round_trips = self.round_trips.saturating_add(self.link.socket.answers);
-        let facts = self.link.session.facts();
-        self.link.facts = Some(facts);
-        if context.script.handshake_only {
-            self.begin_to_confirm(&facts)?;
-        }
-        if context.script.finished == Finished::Separate {
-            // Bytes that do not fit into the socket now are sent with the request.
-            self.link.session.flush(&mut self.link.socket)?;
-        }
-        self.link.unexpected = context.script.expectation.mismatch(self.link.wanted, &facts);
-        if let Some(mismatch) = self.link.unexpected
-            && !self.may_bring_tickets(&facts)
+        self.link.facts = self.link.session.facts();
+        if let Some(facts) = self.link.facts
+            && let Some(mismatch) = self.accept(&facts, context)?
         {
             return Ok(Next::Stop(Turn::Ended(Outcome::Unexpected(mismatch))));
         }
-        self.sequential.settle_early_data(facts.early_data, &mut self.link, context.script);
+        let early_data = self.link.facts.map_or(EarlyData::None, |facts| facts.early_data);
+        self.sequential.settle_early_data(early_data, &mut self.link, context.script);
         // A request that the server has taken as early data can be answered without another flight of
         // the client. A server that waits for the client's Finished all the same is not seen.
         let must_ask = !context.script.handshake_only && !self.sequential.is_sent();
@@ -340,6 +337,24 @@ impl<S: Session> Connection<S> {
             self.multiplexed = Some(Box::new(Multiplexed::new(context.script)?));
         }
         Ok(Next::Go)
+    }
+
+    /// Compares the facts of the handshake with the specification. Returns the difference if it ends
+    /// the connection.
+    fn accept<C: Clock>(
+        &mut self,
+        facts: &Negotiated,
+        context: &Context<'_, C>,
+    ) -> Result<Option<Mismatch>, Failure> {
+        if context.script.handshake_only {
+            self.begin_to_confirm(facts)?;
+        }
+        if context.script.finished == Finished::Separate {
+            // Bytes that do not fit into the socket now are sent with the request.
+            self.link.session.flush(&mut self.link.socket)?;
+        }
+        self.link.unexpected = context.script.expectation.mismatch(self.link.wanted, facts);
+        Ok(self.link.unexpected.filter(|_| !self.may_bring_tickets(facts)))
     }
 
     /// True if the handshake is full although resumption was requested. Such a handshake is
@@ -487,7 +502,7 @@ impl<S: Session> Connection<S> {
                 recorder.flight.troubled += u128::from(now.saturating_sub(self.link.at.started));
             }
             match (outcome, self.link.facts) {
-                (Outcome::Completed, Some(facts)) => {
+                (Outcome::Completed, facts) => {
                     let bytes = Bytes {
                         handshake_sent: self.handshake_bytes.0,
                         handshake_received: self.handshake_bytes.1,
@@ -499,7 +514,8 @@ impl<S: Session> Connection<S> {
                     recorder.closed_idle += u64::from(self.link.closed_idle);
                     let by = self.confirmed_by.unwrap_or(Confirmation::Response);
                     recorder.confirmed_by.count(by);
-                    recorder.round_trips.note(facts.kind, self.round_trips);
+                    let kind = facts.map_or(HandshakeKind::Full, |facts| facts.kind);
+                    recorder.round_trips.note(kind, self.round_trips);
                 }
                 (Outcome::Unexpected(_), facts) => recorder.troubled(outcome, facts),
                 _ => recorder.troubled(outcome, None),

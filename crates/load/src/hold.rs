@@ -23,6 +23,7 @@ use tlslab_system::environment::environment;
 use tlslab_system::guard::GuardError;
 use tlslab_system::memory::Memory;
 use tlslab_tls::choice::Choice;
+use tlslab_tls::plain::PlainBackend;
 use tlslab_tls::rustls::RustlsBackend;
 use tlslab_tls::versions::versions;
 use tlslab_tls::{Backend, ClientSettings, Session};
@@ -140,6 +141,7 @@ pub fn hold(
             let backend = tlslab_tls::openssl::OpensslBackend::new(settings)?;
             Holder::new(backend, &script, interrupt, blank)?.run(plan, report)
         }
+        Choice::Plain => Holder::new(PlainBackend, &script, interrupt, blank)?.run(plan, report),
     }?)
 }
 

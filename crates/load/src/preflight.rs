@@ -7,7 +7,7 @@ use tlslab_system::clock::{Clock, MILLISECOND, MonotonicClock, Nanos};
 use tlslab_system::socket;
 use tlslab_tls::certificates::describe;
 use tlslab_tls::rustls::RustlsBackend;
-use tlslab_tls::{Backend, HandshakeKind, Negotiated, Session};
+use tlslab_tls::{Backend, Facts, HandshakeKind, Negotiated, Session};
 use tlslab_wire::http::body::hexadecimal;
 use tlslab_wire::outcome::{Failure, Mismatch, Outcome, Step};
 
@@ -92,11 +92,10 @@ fn try_session<S: Session>(
             negotiated: connection.facts(),
         }));
     }
-    let facts = connection.facts().ok_or_else(|| failed(Failure::TlsProtocol))?;
     let certificates = connection.session().peer_certificates();
     let answered = !script.handshake_only;
     let preflight = Preflight {
-        facts: facts.into(),
+        facts: connection.facts().map_or_else(Facts::without_tls, Facts::from),
         certificate: describe(&certificates),
         status: answered.then_some(response.status),
         body_bytes: answered.then_some(response.body_bytes),
@@ -156,7 +155,7 @@ impl<S: Session, C: Clock> Policy<S, C> for Trial<'_, S> {
 fn explain<S: Session>(outcome: Outcome, connection: &Connection<S>) -> String {
     match (outcome, connection.facts()) {
         (Outcome::Unexpected(_), Some(facts)) => {
-            let facts = tlslab_tls::Facts::from(facts);
+            let facts = Facts::from(facts);
             format!(
                 "TLS {} with {}, group {}, signature {}, ALPN {}, {}",
                 facts.tls,

@@ -31,6 +31,7 @@ use tlslab_system::clock::{Clock, MonotonicClock, Nanos};
 use tlslab_system::guard::{GuardError, Permit};
 use tlslab_system::processor::{pin, run_in_real_time};
 use tlslab_tls::choice::Choice;
+use tlslab_tls::plain::PlainBackend;
 use tlslab_tls::rustls::RustlsBackend;
 use tlslab_tls::{Backend, BackendError};
 
@@ -63,6 +64,7 @@ pub fn run_from(
         Choice::Openssl => load(spec, checked, observer, interrupt, starter, || {
             tlslab_tls::openssl::OpensslBackend::new(settings)
         }),
+        Choice::Plain => load(spec, checked, observer, interrupt, starter, || Ok(PlainBackend)),
     }
 }
 

@@ -222,7 +222,7 @@ impl CheckedProbe {
 fn parse_target(text: &str) -> Result<Target, SpecError> {
     let refuse = |why: String| SpecError::Target { target: sanitize(text, 200), why };
     if text.contains("://") {
-        return Ok(Target::parse(text)?);
+        return Ok(Target::parse_tls(text)?);
     }
     if text.is_empty() || text.contains(['/', '?', '#', '@', '\\']) {
         return Err(refuse("is not HOST or HOST:PORT".to_owned()));

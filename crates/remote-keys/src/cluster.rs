@@ -85,7 +85,7 @@ fn check(node: &SigningNode, allow: &[String]) -> Result<SocketAddr, KeyError> {
     let refuse = |why: String| {
         KeyError::Usage(format!("signing node {}: {why}", sanitize(&node.name, WORDS_LIMIT)))
     };
-    let target = Target::parse(&node.url).map_err(|e| refuse(e.to_string()))?;
+    let target = Target::parse_tls(&node.url).map_err(|e| refuse(e.to_string()))?;
     if target.host.parse::<IpAddr>().is_err() {
         return Err(refuse("give its address, and no name".to_owned()));
     }

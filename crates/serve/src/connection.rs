@@ -88,7 +88,7 @@ impl<S: Session> Connection<S> {
         Self {
             socket: EdgeSocket::new(socket),
             session,
-            state: State::Handshake,
+            state: if S::HAS_HANDSHAKE { State::Handshake } else { State::Request },
             deadline: now + PATIENCE,
             request: Vec::new(),
             pause: Pause::default(),

@@ -31,7 +31,7 @@ pub use tlslab_tls::identity::{Identity, IdentityError};
 use context::Timing;
 use limits::WorkerLimits;
 use stats::Shared;
-use tls::{Acceptor, rustls::RustlsAcceptor};
+use tls::{Acceptor, plain::PlainAcceptor, rustls::RustlsAcceptor};
 use tlslab_system::usage::process_cpu;
 use worker::Worker;
 
@@ -62,6 +62,7 @@ impl Server {
                 Err(tlslab_tls::BackendError::NotBuilt { lacking: None }.into())
             }
             ServerBackend::Rustls => Self::start_with(spec, &RustlsAcceptor::new(spec)?),
+            ServerBackend::None => Self::start_with(spec, &PlainAcceptor),
         }
     }
 

@@ -20,6 +20,8 @@ pub enum ServerBackend {
     Openssl,
     /// rustls on aws-lc-rs.
     Rustls,
+    /// No TLS: HTTP/1.1 in the clear.
+    None,
 }
 
 /// The default limit of silence between two requests.
@@ -166,8 +168,11 @@ impl ServeSpec {
         if self.threads == 0 {
             return Err(ServeError::NoThreads);
         }
-        if self.identities.is_empty() {
+        if self.identities.is_empty() && self.backend != ServerBackend::None {
             return Err(ServeError::NoIdentity);
+        }
+        if let Some(option) = self.of_tls().filter(|_| self.backend == ServerBackend::None) {
+            return Err(ServeError::OfTls(option));
         }
         self.check_obsolete()?;
         if let Some(share) = self.burn.filter(|share| !(0.0..=BURN_LIMIT).contains(share)) {
@@ -197,6 +202,20 @@ impl ServeSpec {
         }
     }
 
+    /// An option of TLS that is set, if any.
+    fn of_tls(&self) -> Option<&'static str> {
+        let set = [
+            (!self.identities.is_empty(), "a certificate"),
+            (!self.versions.is_empty(), "a version of TLS"),
+            (!self.suites.is_empty(), "a cipher suite"),
+            (!self.groups.is_empty(), "a group"),
+            (self.client_auth.is_some(), "a client's certificate"),
+            (self.dh_bits.is_some(), "a Diffie-Hellman prime"),
+            (self.resumption != Resumption::default(), "resumption"),
+        ];
+        set.into_iter().find_map(|(is_set, option)| is_set.then_some(option))
+    }
+
     /// Checks that obsolete parameters are allowed, if any are requested.
     fn check_obsolete(&self) -> Result<(), ServeError> {
         let version = self.versions.iter().find(|version| version.is_obsolete());
@@ -222,6 +241,8 @@ pub enum ServeError {
     NoThreads,
     #[error("a server needs a certificate with its key, or a self-signed one")]
     NoIdentity,
+    #[error("a server without TLS (backend none) has no use for {0}")]
+    OfTls(&'static str),
     #[error("burn ({0}) must be a share from 0 to {BURN_LIMIT}")]
     Burn(f64),
     #[error("early data needs resumption by psk")]

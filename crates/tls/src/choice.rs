@@ -14,6 +14,8 @@ pub enum Choice {
     /// The built-in OpenSSL.
     #[cfg(feature = "openssl")]
     Openssl,
+    /// None: connections without TLS.
+    Plain,
 }
 
 impl Choice {
@@ -23,6 +25,7 @@ impl Choice {
             Self::Rustls => super::rustls::NAME,
             #[cfg(feature = "openssl")]
             Self::Openssl => super::openssl::NAME,
+            Self::Plain => super::plain::NAME,
         }
     }
 }

@@ -20,6 +20,7 @@ pub mod identity;
 pub mod keylog;
 #[cfg(feature = "openssl")]
 pub mod openssl;
+pub mod plain;
 mod pool;
 pub mod rustls;
 pub mod self_signed;
@@ -202,8 +203,8 @@ pub trait Session {
     /// may stop early with `WantWrite`.
     fn handshake(&mut self, socket: &mut Socket, urgent: Urgent<'_>) -> Result<Progress, Failure>;
 
-    /// The negotiated facts. Called once, after the handshake.
-    fn facts(&self) -> Negotiated;
+    /// The negotiated facts; `None` of a connection without TLS. Called once, after the handshake.
+    fn facts(&self) -> Option<Negotiated>;
 
     /// Takes plaintext to send; `Done(n)` if the session has taken `n` bytes.
     fn write(&mut self, socket: &mut Socket, plaintext: &[u8]) -> Result<Progress, Failure>;

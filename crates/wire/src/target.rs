@@ -22,7 +22,7 @@ pub struct UrlError {
     pub why: String,
 }
 
-/// Host, port and path of a target. `HOST:PORT` alone means `https://HOST:PORT/`.
+/// Scheme, host, port and path of a target. `HOST:PORT` alone means `https://HOST:PORT/`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
     /// The host: an address without brackets, or a DNS name in the form of [`server_name`].
@@ -37,6 +37,8 @@ pub struct Target {
     pub authority: String,
     /// Whether the URL names a port, the default one or another.
     pub has_port: bool,
+    /// Whether the scheme is http: connections have no TLS.
+    pub is_plain: bool,
 }
 
 impl Target {
@@ -46,7 +48,7 @@ impl Target {
         if text.len() > URL_LIMIT {
             return Err(refuse(format!("is longer than {URL_LIMIT} bytes")));
         }
-        // A host with a port, which other tools accept, is a URL of the only supported scheme.
+        // A host with a port, which other tools accept, is a URL with TLS.
         let whole = if text.contains("://") { text.to_owned() } else { format!("https://{text}") };
         if is_list(&whole) {
             let words = "names several servers; give one, and write a comma in its path as %2C";
@@ -60,8 +62,9 @@ impl Target {
         }
         let url = Url::parse(&whole)
             .map_err(|e| refuse(format!("{e}; it has the form https://HOST[:PORT]/PATH")))?;
-        if url.scheme() != "https" {
-            let words = "only https:// can be measured; write https://HOST[:PORT]/PATH";
+        let is_plain = url.scheme() == "http";
+        if url.scheme() != "https" && !is_plain {
+            let words = "has another scheme than https and http; write https://HOST[:PORT]/PATH";
             return Err(refuse(words.to_owned()));
         }
         if !url.username().is_empty() || url.password().is_some() {
@@ -90,7 +93,25 @@ impl Target {
             None => host.to_owned(),
         };
         let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
-        Ok(Self { host, is_absolute, port, path, authority, has_port: has_port(&whole) })
+        let has_port = has_port(&whole);
+        Ok(Self { host, is_absolute, port, path, authority, has_port, is_plain })
+    }
+
+    /// As [`Self::parse`], for what needs TLS: refuses http.
+    pub fn parse_tls(text: &str) -> Result<Self, UrlError> {
+        let target = Self::parse(text)?;
+        match target.is_plain {
+            true => Err(UrlError {
+                url: sanitize(text, SHOWN),
+                why: "has no TLS; write https://HOST[:PORT]/PATH".to_owned(),
+            }),
+            false => Ok(target),
+        }
+    }
+
+    /// `http` or `https`.
+    pub fn scheme(&self) -> &'static str {
+        if self.is_plain { "http" } else { "https" }
     }
 
     /// The name to resolve: with its trailing dot, if it was given. `localhost` is the same with and
@@ -217,6 +238,16 @@ mod tests {
     }
 
     #[test]
+    fn http_is_a_target_without_tls_on_its_own_port() {
+        let target = Target::parse("http://h/a").unwrap();
+        assert_eq!((target.is_plain, target.scheme(), target.port), (true, "http", 80));
+        assert!(!Target::parse("h:80").unwrap().is_plain);
+        let error = Target::parse_tls("http://h/a").unwrap_err().to_string();
+        assert!(error.contains("has no TLS"), "{error}");
+        assert!(Target::parse("ftp://h/").is_err());
+    }
+
+    #[test]
     fn line_breaks_and_blanks_are_no_part_of_a_host() {
         for text in ["https://a\nb/", "a\nb:443", "a\tb", "https://a/b\tc", " a", "https://a b/"] {
             let error = Target::parse(text).unwrap_err().to_string();
@@ -254,7 +285,7 @@ mod tests {
 
     #[test]
     fn what_names_no_host_is_refused() {
-        for text in ["", "a b", "a\nb", "http://h/", "10.0.0.0/8", "h:99999", "[::1", "u@h"] {
+        for text in ["", "a b", "a\nb", "ftp://h/", "10.0.0.0/8", "h:99999", "[::1", "u@h"] {
             assert!(host_of(text).is_err(), "{text}");
         }
     }

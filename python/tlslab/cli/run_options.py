@@ -58,7 +58,8 @@ class Options:
     )
     measure: str | None = option(
         "With --vary: what is measured of each combination: new and resumed connections, "
-        "requests on connections kept open; new,resumed by default.",
+        "requests on connections kept open; by default new,resumed, beside tls=none "
+        "new,request.",
         metavar="new,resumed,request",
         panel=SOME,
     )

@@ -18,8 +18,9 @@ from tlslab.cli.values import as_seconds, as_share, as_url, servers_in
 from tlslab.cli.watching import Watching
 from tlslab.domain.command_line import SETTLE_S, is_url
 from tlslab.domain.errors import UsageError
-from tlslab.domain.experiment import Experiment
+from tlslab.domain.experiment import MATRIX, Experiment
 from tlslab.domain.finding import Summary
+from tlslab.domain.names import NO_TLS
 from tlslab.experiment import (
     file_kind,
     load,
@@ -42,8 +43,8 @@ from tlslab.servers.jdk import ALL, expand
 
 DEFAULT_TARGET = "reference"
 
-# What a question measures.
-MEASURED = "new,resumed"
+# What a question measures, and what one about the cost of TLS itself does.
+MEASURED, MEASURED_WITHOUT_TLS = "new,resumed", "new,request"
 
 # Options that determine the plan, which is in the folder.
 _DECIDED = ("target", "settings", "vary", "measure", "mix", "quick", "blocks", "until", "budget",
@@ -76,7 +77,10 @@ def run(
             )
         loaded = load(given.experiment, given.quick)
         refuse_commands(loaded)
-        request = _request(changed(loaded, given), given)
+        experiment = changed(loaded, given)
+        if vary := _varied_instead(loaded, experiment, given):
+            experiment = _asked_by_set(vary, given)
+        request = _request(experiment, given)
         request = replace(request, spare_versions=_spare_versions(given, request.experiment))
     elif given.resume is not None:
         # As it was started.
@@ -100,6 +104,29 @@ def run(
     return conclude_run(carry_out(request, yes, output, watching), output, _ending)
 
 
+def _varied_instead(
+    loaded: Experiment, wanted: Experiment, given: Options
+) -> dict[str, tuple[str, ...]]:
+    """The factors to which `--set` gives several levels, where it leaves one of what a shipped
+    experiment asks about: the question is then what varies. Empty otherwise.
+    """
+    is_open = any(len(wanted.levels(name)) > 1 for name in loaded.baseline)
+    servers = parse_targets(given.target or [])
+    if given.experiment not in shipped() or loaded.kind != MATRIX or is_open or len(servers) > 1:
+        return {}
+    several = parse_levels(given.settings or []).items()
+    return {name: levels for name, levels in several if len(levels) > 1}
+
+
+def _asked_by_set(vary: dict[str, tuple[str, ...]], given: Options) -> Experiment:
+    """The question of `--set FACTOR=LEVEL,LEVEL`, said as what it is."""
+    fixed = [text for text in given.settings or [] if text.partition("=")[0] not in vary]
+    asking = [f"{name}={','.join(levels)}" for name, levels in vary.items()]
+    words = " ".join(f"--vary {text}" for text in asking)
+    say(f"{given.experiment} has one level left of what it compares: asking {words}")
+    return asked(replace(given, vary=asking, settings=fixed))
+
+
 def asks(given: Options) -> bool:
     """Whether the options ask a question without an experiment: a factor varies, or servers do."""
     return bool(given.vary) or len(parse_targets(given.target or [])) > 1
@@ -115,7 +142,8 @@ def asked(given: Options) -> Experiment:
         vary = {"server": targets, **vary}
     mix = None if given.mix is None else mix_in(given.mix)
     fixed = parse_levels(given.settings or [])
-    experiment = question(vary, fixed, measures_in(given.measure or MEASURED), mix, given.quick)
+    usual = MEASURED_WITHOUT_TLS if NO_TLS in vary.get("tls", ()) else MEASURED
+    experiment = question(vary, fixed, measures_in(given.measure or usual), mix, given.quick)
     experiment = shortened(experiment, file_kind(experiment)) if asked_for() else experiment
     return changed(experiment, replace(given, settings=None))
 
@@ -154,9 +182,11 @@ def _ending(summary: Summary) -> tuple[str, int]:
 
 def changed(experiment: Experiment, given: Options) -> Experiment:
     """The experiment with the options applied. Raises UsageError."""
+    kind = file_kind(experiment)
+    if given.quick and given.objective is not None:
+        experiment = kind.briefly_within(experiment)
     experiment = with_levels(experiment, parse_levels(given.settings or []))
     experiment = with_jdks(experiment, tuple(given.jdks or ()))
-    kind = file_kind(experiment)
     experiment = kind.with_objective(experiment, given.objective, given.allow_obsolete)
     experiment = _with_ending(experiment, given)
     if given.seconds is not None:

@@ -74,7 +74,8 @@ def as_url(target: str) -> str:
     if sign and scheme.lower() != "https":
         raise UsageError(
             f"{target}: only https:// can be measured",
-            f"write https://{rest}, with the port that speaks TLS",
+            f"write https://{rest}, with the port that speaks TLS; without TLS: `tlslab load "
+            "http://...`, or `--vary tls=none,1.3` on a server that tlslab starts",
         )
     if sign:
         return canonical(target)

@@ -29,13 +29,14 @@ class Deployment:
     `server`: the name of a managed target, or the URL of another server. `front`: the managed
     target that terminates TLS in front of the server, or `none`. `resume`: the one way in which the
     server lets sessions be resumed. `obsolete`: the server accepts protocols, suites and keys that
-    nobody should use. `levels`: those of the other factors of the sides `server` and `lab`
-    (`domain.factors`) that apply to the cell; the lab decides on the others (one processor, one
-    worker per processor).
+    nobody should use. `plain`: it serves HTTP without TLS. `levels`: those of the other factors of
+    the sides `server` and `lab` (`domain.factors`) that apply to the cell; the lab decides on the
+    others (one processor, one worker per processor).
     """
 
     server: str
     front: str = NO_FRONT
     resume: str = "none"
     obsolete: bool = False
+    plain: bool = False
     levels: Levels = NO_LEVELS

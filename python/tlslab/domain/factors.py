@@ -15,6 +15,7 @@ from tlslab.domain.levels import OFF, ON, Levels
 from tlslab.domain.names import (
     CERTIFICATE_KEYS,
     GROUPS,
+    NO_TLS,
     SUITES,
     TLS_VERSIONS,
     find_group,
@@ -27,6 +28,10 @@ RESUMPTIONS = ("none", "id", "ticket", "psk", "psk-only")
 
 # The only TLS version for each way of resumption.
 RESUMES_BY = {"id": "1.2", "ticket": "1.2", "psk": "1.3", "psk-only": "1.3"}
+
+# The factors that HTTP in the clear does not have. It has a certificate key, which it does not use:
+# keys and versions can be varied together.
+OF_TLS = ("group", "suite", "dh_bits", "ocsp_stapling")
 
 # The engine accepts shorter Diffie-Hellman parameters only with `allow_obsolete`.
 SAFE_DH_BITS = 2048
@@ -162,6 +167,18 @@ def _key_label(level: str) -> str:
 def _dh_spec(level: str) -> Mapping[str, Any]:
     # A short modulus is measured on purpose; no other obsolete parameter is offered with it.
     return {"dh_bits": int(level), "allow_obsolete": int(level) < SAFE_DH_BITS}
+
+
+def _without_tls_against(cell: Combination) -> str | None:
+    """The reason that HTTP in the clear does not have this combination."""
+    if cell.profile.tls != NO_TLS:
+        return None
+    if cell.factors.get("front", "none") != "none":
+        return "without TLS there is nothing to end in front of the server"
+    if cell.factors.get("resume", "none") != "none" or cell.factors.get("resumed", "0%") != "0%":
+        return "without TLS there is no session to resume"
+    named = next((name for name in OF_TLS if name in cell.factors), None)
+    return None if named is None else f"without TLS there is no {FACTORS[named].noun}"
 
 
 def _group_against(cell: Combination) -> str | None:
@@ -301,9 +318,10 @@ _ROWS = (
     ),
     FactorRow(
         "tls",
-        Rule(TLS_VERSIONS),
+        Rule((NO_TLS, *TLS_VERSIONS)),
+        excludes=_without_tls_against,
         costed=True,
-        label=_label("TLS {}", ssl3="SSL 3.0"),
+        label=_label("TLS {}", none="no TLS", ssl3="SSL 3.0"),
         heading="TLS",
         noun="TLS version",
     ),

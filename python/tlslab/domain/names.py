@@ -9,6 +9,9 @@ from dataclasses import dataclass
 
 TLS_VERSIONS = ("1.2", "1.3")
 
+# The level of the factor `tls` for HTTP in the clear: the baseline of what TLS costs.
+NO_TLS = "none"
+
 # Obsolete names that the engine has only with `allow_obsolete`; no experiment varies them.
 OBSOLETE_TLS_VERSIONS = ("ssl3", "1.0", "1.1")
 OBSOLETE_KEYS = ("rsa-1024",)

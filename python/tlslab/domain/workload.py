@@ -4,12 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from tlslab.domain.factors import FACTORS, RESUMES_BY
+from tlslab.domain.names import NO_TLS
 
 # The engine's default, which is not repeated in specifications.
 EXPECTED_STATUS = "2xx"
 
 # The usual way of resumption in each version of TLS.
-USUALLY = {"1.2": "ticket", "1.3": "psk"}
+USUALLY = {NO_TLS: "none", "1.2": "ticket", "1.3": "psk"}
 
 
 def resumption(factors: Mapping[str, str], otherwise: str) -> str:

@@ -7,6 +7,7 @@ from tlslab.domain.deployment import NO_FRONT, Deployment
 from tlslab.domain.experiment import Experiment, Pin, matches
 from tlslab.domain.factors import DEPLOYED, FACTORS, OFFERED, Combination, levels_of
 from tlslab.domain.levels import Levels
+from tlslab.domain.names import NO_TLS
 from tlslab.domain.plan import Cell, Excluded
 from tlslab.domain.profile import Profile
 from tlslab.domain.workload import resumption
@@ -84,6 +85,7 @@ def make_deployment(experiment: Experiment, factors: Factors, server: str) -> De
         server=factors.get("server", server),
         front=factors.get("front", NO_FRONT),
         resume=resumption(factors, experiment.workload.resume),
+        plain=factors.get("tls") == NO_TLS,
         levels=levels_of(DEPLOYED, factors),
     )
 

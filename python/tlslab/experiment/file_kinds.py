@@ -77,6 +77,10 @@ class FileKind(ABC):
             )
         return experiment
 
+    def briefly_within(self, experiment: Experiment) -> Experiment:
+        """The part of a quick run that answers an objective; unchanged where there is none."""
+        return experiment
+
     def with_objective(
         self, experiment: Experiment, objective: str | None, allow_obsolete: bool
     ) -> Experiment:

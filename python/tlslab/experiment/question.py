@@ -1,13 +1,14 @@
 """The experiment of a question: the factors of `--vary`, everything else left to the server."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 
 from tlslab.domain.effects import MEASURED, SHARES, Measure, Mix
 from tlslab.domain.errors import UsageError
 from tlslab.domain.experiment import EFFECTS, Experiment, Pin
-from tlslab.domain.factors import FACTORS
+from tlslab.domain.factors import FACTORS, OF_TLS
+from tlslab.domain.names import NO_TLS
 from tlslab.domain.wording import joined
 from tlslab.domain.workload import KeepAlive, Window, Workload
 from tlslab.experiment.files import with_levels
@@ -41,23 +42,7 @@ def question(
     if mix is not None:
         wanted |= {"resumed"} if mix.resumed else set()
         wanted |= {"request"} if mix.requests > 1 else set()
-    for name, levels in fixed.items():
-        if len(levels) > 1:
-            raise UsageError(
-                f"--set {name}={','.join(levels)}: several levels are a question",
-                f"ask it: --vary {name}={','.join(levels)}",
-            )
-    for name, levels in vary.items():
-        if len(set(levels)) < 2:
-            raise UsageError(
-                f"--vary {name}={','.join(levels)}: one level only",
-                f"give another one to compare it with, or fix it: --set {name}={','.join(levels)}",
-            )
-    for name in ("resumed", "resume"):
-        if name in vary or name in fixed:
-            raise UsageError(
-                f"{name}: what is measured, not what varies", "give --measure new,resumed"
-            )
+    _check(vary, fixed, wanted)
     window = _SHORT if quick else _WINDOW
     kept = KeepAlive(window, 16) if "request" in wanted else None
     bare = Experiment(
@@ -82,6 +67,36 @@ def question(
     given = {name: tuple(levels) for name, levels in (*fixed.items(), *vary.items())}
     whole = with_levels(bare, {**given, "resumed": shares})
     return replace(whole, baseline={name: whole.levels(name)[0] for name in vary})
+
+
+def _check(
+    vary: Mapping[str, Sequence[str]], fixed: Mapping[str, Sequence[str]], wanted: Set[Measure]
+) -> None:
+    """Raises UsageError for what is no question."""
+    for name, levels in fixed.items():
+        if len(levels) > 1:
+            raise UsageError(
+                f"--set {name}={','.join(levels)}: several levels are a question",
+                f"ask it: --vary {name}={','.join(levels)}",
+            )
+    for name, levels in vary.items():
+        if len(set(levels)) < 2:
+            raise UsageError(
+                f"--vary {name}={','.join(levels)}: one level only",
+                f"give another one to compare it with, or fix it: --set {name}={','.join(levels)}",
+            )
+    for name in ("resumed", "resume"):
+        if name in vary or name in fixed:
+            raise UsageError(
+                f"{name}: what is measured, not what varies", "give --measure new,resumed"
+            )
+    if NO_TLS in vary.get("tls", fixed.get("tls", ())):
+        if "resumed" in wanted:
+            raise UsageError(
+                "without TLS (tls=none) nothing is resumed", "give --measure new,request"
+            )
+        for name in [name for name in OF_TLS if name in vary or name in fixed]:
+            raise UsageError(f"without TLS (tls=none) there is no {_noun(name)}", "leave it out")
 
 
 def _noun(factor: str) -> str:

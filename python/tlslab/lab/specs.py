@@ -6,7 +6,7 @@ from typing import Any
 
 from tlslab.domain.capacity import Step
 from tlslab.domain.factors import FACTORS
-from tlslab.domain.names import OBSOLETE_KEYS, OBSOLETE_SUITES, OBSOLETE_TLS_VERSIONS
+from tlslab.domain.names import NO_TLS, OBSOLETE_KEYS, OBSOLETE_SUITES, OBSOLETE_TLS_VERSIONS
 from tlslab.domain.profile import Profile
 from tlslab.domain.trial import RunKind
 from tlslab.domain.workload import EXPECTED_STATUS, Window, Workload
@@ -117,9 +117,10 @@ def _resuming(way: str, ratio: float) -> dict[str, str | float]:
 
 def preflight_spec(aim: Aim, profile: Profile, http: str = "1.1") -> dict[str, Any]:
     """The specification of a single, fully verified connection in this version of HTTP."""
-    tls = tls_spec(profile) | {"trust": trust_spec(aim.trust)}
-    if aim.server_name is not None:
-        tls["server_name"] = aim.server_name
+    tls = tls_spec(profile)
+    if profile.tls != NO_TLS:
+        tls |= {"trust": trust_spec(aim.trust)}
+        tls |= {} if aim.server_name is None else {"server_name": aim.server_name}
     return {
         "schema": SCHEMA,
         "url": aim.url,
@@ -136,7 +137,9 @@ def _status(aim: Aim) -> dict[str, str]:
 
 
 def tls_spec(profile: Profile) -> dict[str, Any]:
-    """The part of the specification on TLS: a profile's offer."""
+    """The part of the specification on TLS: a profile's offer; none without TLS."""
+    if profile.tls == NO_TLS:
+        return {}
     spec: dict[str, Any] = {
         "versions": [] if profile.tls is None else [profile.tls],
         "suites": list(profile.suites),

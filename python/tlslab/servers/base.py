@@ -23,12 +23,12 @@ class Setting:
     long a connection may be silent between two requests. `pause_ms`: the time before each response;
     only the reference server supports it. `resume`: the one way in which sessions may be resumed,
     if any. `suites`: those that cells need (empty: all of the server's). `plain`: HTTP without TLS,
-    for a server behind a front. `upstream`: the URL to which a front passes requests on.
-    `obsolete`: protocols, suites and keys that nobody should use; only the reference server
-    supports them. `levels`: those of factors (`domain.factors`) that this server takes; without a
-    level it has its default. `listen`: the address of this machine to listen on, which certificates
-    then contain, too. `configuration`: replaces the lab's own TLS configuration and determines
-    certificate keys, groups, suites and resumption.
+    for a server behind a front, or as the baseline of what TLS costs. `upstream`: the URL to which
+    a front passes requests on. `obsolete`: protocols, suites and keys that nobody should use; only
+    the reference server supports them. `levels`: those of factors (`domain.factors`) that this
+    server takes; without a level it has its default. `listen`: the address of this machine to
+    listen on, which certificates then contain, too. `configuration`: replaces the lab's own TLS
+    configuration and determines certificate keys, groups, suites and resumption.
     """
 
     folder: Path

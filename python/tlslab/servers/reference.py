@@ -86,6 +86,8 @@ class Reference:
 
     def prepare(self) -> dict[tuple[str, str], str]:
         """Makes the certificates. This server supports everything that experiments can request."""
+        if self._setting.plain:
+            return {}
         for files in self._authority.serve(self._setting.keys, self._setting.levels):
             self._certificates += ["--cert", str(files.certificate), "--key", str(files.key)]
             if files.ocsp_response is not None:
@@ -95,22 +97,15 @@ class Reference:
     def start(self) -> Running:
         """Starts a fresh server on a free port of the address that it listens on."""
         setting = self._setting
-        command = [self._program, "--listen", f"{setting.host}:0", "--backend", self.backend]
+        backend = "none" if setting.plain else self.backend
+        command = [self._program, "--listen", f"{setting.host}:0", "--backend", backend]
         command += ["--idle", f"{setting.idle_s}s", "--pause", f"{setting.pause_ms}ms"]
         command += ["--threads", str(setting.workers)]
-        for option, names in (("--group", self._groups), ("--suite", self._suites)):
-            for name in names:
-                command += [option, name]
-        for factor in ("burn", "dh_bits"):
-            if (level := setting.levels.get(factor)) is not None:
-                command += [f"--{factor.replace('_', '-')}", level]
-        if setting.obsolete or (setting.dh_bits or SAFE_DH_BITS) < SAFE_DH_BITS:
-            command.append("--allow-obsolete")
-        if setting.obsolete:
-            command += [part for version in OBSOLETE_VERSIONS for part in ("--tls", version)]
-        if self._setting.resume != "none":
-            command += ["--resumption", self._setting.resume.removesuffix("-only")]
-        command = pinned(command + self._certificates, self._setting.processors, "KILL")
+        if (burn := setting.levels.get("burn")) is not None:
+            command += ["--burn", burn]
+        if not setting.plain:
+            command += self._tls_options()
+        command = pinned(command, setting.processors, "KILL")
         process = ServerProcess(command, self._setting.folder / "serve.log", capture=True)
         events = EventReader(process)
         try:
@@ -118,7 +113,23 @@ class Reference:
         except BaseException:
             process.stop()
             raise
+        if setting.plain:
+            return Running(f"http://{ready['address']}{self.path}", process)
         return Running(f"https://{ready['address']}{self.path}", process, events.handshakes)
+
+    def _tls_options(self) -> list[str]:
+        setting, options = self._setting, []
+        for option, names in (("--group", self._groups), ("--suite", self._suites)):
+            options += [part for name in names for part in (option, name)]
+        if (bits := setting.dh_bits) is not None:
+            options += ["--dh-bits", str(bits)]
+        if setting.obsolete or (bits or SAFE_DH_BITS) < SAFE_DH_BITS:
+            options.append("--allow-obsolete")
+        if setting.obsolete:
+            options += [part for version in OBSOLETE_VERSIONS for part in ("--tls", version)]
+        if setting.resume != "none":
+            options += ["--resumption", setting.resume.removesuffix("-only")]
+        return options + self._certificates
 
 
 class RustlsReference(Reference):

@@ -41,7 +41,7 @@ class Kind:
     - `factors`: those of the side `server` (`domain.factors`) that the server takes; `one_key`:
       those that it takes with one certificate only, and why.
     - `front` makes the server as one that terminates TLS before another server; None: it cannot.
-    - `plain`: the server can serve HTTP without TLS behind a front.
+    - `plain`: the server can serve HTTP without TLS: behind a front, or as a baseline.
     - `http2`: the server speaks HTTP/2.
     - `warm_up_ms`: how long a fresh server needs load until its cost is stable.
     - `restart_per_trial`: the cost grows with time, so that each trial gets a fresh server.
@@ -102,13 +102,14 @@ _ONE_RESPONSE = {"ocsp_stapling": "staples one OCSP response to all certificates
 _JAVA = _WORKERS_AND_DH | {"jdk", "connector"}
 
 _KINDS = (
-    Kind("reference", _reference(Reference), Reference, REMEDY, _STAPLES | {"burn"}),
+    Kind("reference", _reference(Reference), Reference, REMEDY, _STAPLES | {"burn"}, plain=True),
     Kind(
         "reference-rustls",
         _reference(RustlsReference),
         RustlsReference,
         REMEDY,
         _STAPLES - {"dh_bits"} | {"burn"},
+        plain=True,
     ),
     Kind(
         "node",
@@ -187,6 +188,8 @@ def lacking(deployment: Deployment) -> str | None:
         if front.front is None:
             return f"{front.name} cannot terminate TLS before another server"
         kinds.append(front)
+    if deployment.plain and not back.plain:
+        return f"{back.name} is not set up without TLS"
     if deployment.obsolete and back.name != Reference.name:
         return f"{back.name} is not set up with obsolete protocols: the reference server is"
     for factor, level in deployment.levels:
@@ -223,7 +226,8 @@ def build(deployment: Deployment, setting: Setting) -> Target:
     if reason := lacking(deployment):
         raise CannotRunError(reason)
     kind = find_kind(deployment.server)
-    setting = replace(setting, levels=deployment.levels.over(setting.levels))
+    levels = deployment.levels.over(setting.levels)
+    setting = replace(setting, levels=levels, plain=deployment.plain)
     if deployment.front == NO_FRONT:
         return kind.make(setting)
     behind = setting.folder / "back"

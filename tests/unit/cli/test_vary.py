@@ -32,3 +32,14 @@ def test_the_plan_is_shown_without_a_run(capsys: pytest.CaptureFixture[str]) -> 
     said = capsys.readouterr().out
     assert "What does the certificate key change here?" in said
     assert "2 cells" in said
+
+
+def test_levels_of_another_factor_are_the_question(capsys: pytest.CaptureFixture[str]) -> None:
+    """`groups` with one group has nothing to compare: what varies is the question."""
+    line = ["run", "groups", "--set", "tls=1.2,1.3", "--set", "group=X25519", "--dry-run"]
+    assert cli.run(line) == 0
+    said = capsys.readouterr()
+    assert "What does the TLS version change here?" in said.out
+    assert "asking --vary tls=1.2,1.3" in said.err
+    assert cli.run(["run", "groups", "--set", "group=X25519", "--dry-run"]) == 0
+    assert "Which key-exchange group" in capsys.readouterr().out

@@ -5,9 +5,9 @@ from importlib import resources
 
 import pytest
 
-from tlslab.domain.capacity import CapacityPlan, Objective, parse_objective
+from tlslab.domain.capacity import CapacityPlan, Objective, parse_objective, plan_of
 from tlslab.domain.errors import ExperimentError, UsageError
-from tlslab.experiment import dumps, load, loads
+from tlslab.experiment import dumps, file_kind, load, loads
 from tlslab.experiment.capacity import required_objective
 
 FILE = resources.files("tlslab") / "studies" / "capacity" / "capacity.toml"
@@ -73,7 +73,7 @@ def test_a_written_experiment_is_read_back(quick: bool) -> None:
             "capacity.objective: must have the form p99<50ms",
         ),
         ("fresh_server = true", "fresh_server = 1", "must be true or false"),
-        ('tls = "ssl3"', 'tls = "ssl2"', "unknown name 'ssl2'; known: 1.2, 1.3, ssl3"),
+        ('tls = "ssl3"', 'tls = "ssl2"', "unknown name 'ssl2'; known: none, 1.2, 1.3, ssl3"),
         ("[capacity.maximum]", "[capacity.minimum]", "capacity.minimum: unknown key"),
         ('kind = "capacity"', 'kind = "matrix"', "capacity: unknown key"),
     ],
@@ -104,3 +104,19 @@ def test_objectives(text: str, objective: Objective | None) -> None:
 def test_a_wrong_objective_says_what_is_right() -> None:
     with pytest.raises(UsageError, match="must have the form p99<50ms"):
         required_objective("fast")
+
+
+def test_a_quick_run_with_an_objective_answers_it_alone() -> None:
+    experiment = load("capacity", quick=True)
+    brief = file_kind(experiment).briefly_within(experiment)
+    settings = brief.settings
+    assert isinstance(settings, CapacityPlan)
+    assert (brief.levels("processors"), settings.remedies, settings.validation) == (
+        ("1",),
+        None,
+        None,
+    )
+    usual = plan_of(experiment).within
+    assert settings.within is not None
+    assert usual is not None
+    assert settings.within.most > usual.most

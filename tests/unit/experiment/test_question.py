@@ -28,6 +28,20 @@ def test_a_file_of_it_reads_back_as_the_same() -> None:
     assert loads(dumps(asked), "question") == asked
 
 
+def test_without_tls_only_the_server_differs() -> None:
+    asked = question({"tls": ("none", "1.3")}, {}, ("new", "request"))
+    cells, excluded = make_cells(asked, "nginx")
+    assert not excluded
+    assert {(c.factors["tls"], c.deployment.plain) for c in cells if c.deployment} == {
+        ("none", True),
+        ("1.3", False),
+    }
+    with pytest.raises(UsageError, match="without TLS"):
+        question({"tls": ("none", "1.3")}, {}, ("new", "resumed"))
+    with pytest.raises(UsageError, match="without TLS"):
+        question({"tls": ("none", "1.3")}, {"group": ("X25519",)}, ("new",))
+
+
 def test_a_mix_measures_all_that_it_needs() -> None:
     only_new = question(VARY, {}, ("new",))
     assert (only_new.levels("resumed"), only_new.workload.keep_alive) == (("0%",), None)

@@ -47,6 +47,23 @@ def test_the_servers_address_and_counts_are_read_from_its_events(tmp_path: Path)
     assert not running.process.alive()
 
 
+def test_without_tls_no_option_of_tls_is_given(tmp_path: Path) -> None:
+    program = tmp_path / "serve"
+    program.write_text(f"#!{sys.executable}\n{SERVER}", "utf-8")
+    program.chmod(0o755)
+    levels = Levels.of(dh_bits="2048", burn="5%")
+    setting = Setting(tmp_path, ("rsa-2048",), ("X25519",), 1, (), plain=True, levels=levels)
+    server = Reference(setting, str(program))
+    assert (server.prepare(), server.trust_pem) == ({}, "")
+    running = server.start()
+    assert (running.url, running.handshakes()) == ("http://127.0.0.1:4433/bytes/1", None)
+    command = psutil.Process(running.process.pid).cmdline()
+    assert command[command.index("--backend") + 1] == "none"
+    assert not {"--cert", "--group", "--dh-bits"} & set(command)
+    assert "--burn" in command
+    running.stop()
+
+
 def test_levels_that_rustls_lacks_are_left_out_and_named(tmp_path: Path) -> None:
     program = tmp_path / "serve"
     program.write_text(f"#!{sys.executable}\n{SERVER}", "utf-8")

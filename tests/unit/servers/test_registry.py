@@ -23,6 +23,12 @@ from tlslab.servers import (
 from tlslab.servers.process import ServerProcess
 
 
+def test_servers_without_tls_are_those_that_can_stand_behind_a_front() -> None:
+    for name, kind in MANAGED.items():
+        reason = lacking(Deployment(name, plain=True))
+        assert (reason is None) == kind.plain, name
+
+
 class Made:
     """A server that records its settings."""
 

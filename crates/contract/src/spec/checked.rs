@@ -3,8 +3,8 @@
 use rustls_pki_types::ServerName;
 
 use super::{
-    RequestsPerConnection, RunSpec, SPEC_SCHEMA, SpecError, Stop, THREADS_LIMIT, TIME_LIMIT_MS,
-    WeightedPath,
+    Finished, HttpVersion, RequestsPerConnection, RunSpec, SPEC_SCHEMA, SpecError, Stop,
+    THREADS_LIMIT, TIME_LIMIT_MS, WeightedPath,
 };
 use tlslab_wire::names::TlsVersion;
 use tlslab_wire::target::{Target, UrlError, host_of, server_name};
@@ -34,6 +34,9 @@ impl CheckedSpec {
         check_handshake_only(&spec)?;
         check_allowed(&spec.allow)?;
         let target = Target::parse(&spec.url)?;
+        if target.is_plain {
+            check_plain(&spec)?;
+        }
         let given = match (&*spec.tls.server_names, &spec.tls.server_name) {
             ([], None) => std::slice::from_ref(&target.host),
             ([], Some(name)) => std::slice::from_ref(name),
@@ -78,6 +81,17 @@ impl CheckedSpec {
             RequestsPerConnection::Unlimited => None,
         }
     }
+}
+
+/// Checks that a connection without TLS is asked for nothing that needs TLS.
+fn check_plain(spec: &RunSpec) -> Result<(), SpecError> {
+    let of_tls = [
+        (spec.handshake_only, "handshake_only"),
+        (spec.finished != Finished::default(), "finished"),
+        (spec.http.version == HttpVersion::Http2, "http.version 2"),
+    ];
+    let is_set = of_tls.into_iter().find_map(|(is_set, option)| is_set.then_some(option));
+    is_set.or_else(|| spec.tls.of_tls()).map_or(Ok(()), |option| Err(SpecError::OfTls(option)))
 }
 
 /// Checks that each entry of the hosts that the user has allowed names a host.
@@ -130,7 +144,8 @@ fn pages(spec: &RunSpec, target: &Target) -> Result<Vec<(Target, u32)>, SpecErro
         if !page.path.starts_with('/') {
             return Err(SpecError::Path(page.path.chars().take(200).collect()));
         }
-        let parsed = Target::parse(&format!("https://{}{}", target.authority, page.path))?;
+        let parsed =
+            Target::parse(&format!("{}://{}{}", target.scheme(), target.authority, page.path))?;
         Ok((parsed, page.weight))
     };
     spec.http.paths.iter().map(page).collect()

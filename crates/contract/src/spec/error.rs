@@ -65,6 +65,8 @@ pub enum SpecError {
     TooManyPaths,
     #[error("http.paths: '{0}' is no path; it begins with /")]
     Path(String),
+    #[error("{0} needs TLS, and the URL is http://; leave it out, or write https://")]
+    OfTls(&'static str),
     #[error("early data may be replayed: it needs GET or HEAD without a body (RFC 8470)")]
     EarlyDataNotSafe,
     #[error("allowed host '{host}': {why}; write a host's name or address")]

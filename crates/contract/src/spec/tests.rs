@@ -42,8 +42,8 @@ fn a_host_alone_is_a_url_of_the_only_scheme_there_is() {
 }
 
 #[test]
-fn plain_http_and_credentials_are_refused() {
-    for url in ["http://localhost/", "https://u:p@localhost/", "https://", "u:p@localhost", ""] {
+fn other_schemes_and_credentials_are_refused() {
+    for url in ["ftp://localhost/", "https://u:p@localhost/", "https://", "u:p@localhost", ""] {
         let result = spec(&format!(r#"{{"url":"{url}","stop":{{"count":1}}}}"#));
         assert!(matches!(result, Err(SpecError::Url { .. })), "{url}: {result:?}");
     }
@@ -91,6 +91,23 @@ fn a_proof_is_a_token_and_no_path() {
     assert!(with("0123456789abcdef").is_ok());
     for wrong in ["short", "../../../../etc/passwd", "0123456789abcde\\n0"] {
         assert_eq!(with(wrong), Err(SpecError::Proof), "{wrong}");
+    }
+}
+
+#[test]
+fn without_tls_nothing_is_asked_that_needs_it() {
+    let with = |more: &str| spec(&format!(r#"{{"url":"http://h/","stop":{{"count":1}}{more}}}"#));
+    assert!(with("").is_ok());
+    assert!(with(r#","tls":{"trust":"anyone","authenticate":"sampled"}"#).is_ok());
+    for (more, field) in [
+        (r#","handshake_only":true"#, "handshake_only"),
+        (r#","http":{"version":"2"}"#, "http.version 2"),
+        (r#","tls":{"versions":["1.3"]}"#, "tls.versions"),
+        (r#","tls":{"groups":["X25519"]}"#, "tls.groups"),
+        (r#","tls":{"resume":"psk"}"#, "tls.resume"),
+        (r#","tls":{"server_name":"h"}"#, "tls.server_name"),
+    ] {
+        assert_eq!(with(more).map(|_| ()), Err(SpecError::OfTls(field)), "{more}");
     }
 }
 

@@ -143,6 +143,28 @@ impl TlsSpec {
         self.alpn.clone().unwrap_or_else(|| vec![http.alpn().to_owned()])
     }
 
+    /// An option that only TLS has and that is set, if any: without TLS nothing would heed it. How
+    /// the server would be trusted is none: it changes nothing that is measured.
+    pub(super) fn of_tls(&self) -> Option<&'static str> {
+        let set = [
+            (!self.versions.is_empty(), "tls.versions"),
+            (!self.suites.is_empty(), "tls.suites"),
+            (!self.groups.is_empty(), "tls.groups"),
+            (!self.signature_schemes.is_empty(), "tls.signature_schemes"),
+            (self.backend != BackendChoice::Auto, "tls.backend"),
+            (self.server_name.is_some(), "tls.server_name"),
+            (!self.server_names.is_empty(), "tls.server_names"),
+            (self.alpn.is_some(), "tls.alpn"),
+            (self.client_identity.is_some(), "tls.client_identity"),
+            (self.dh_bits.is_some(), "tls.dh_bits"),
+            (self.resume != Resume::None, "tls.resume"),
+            (self.early_data, "tls.early_data"),
+            (self.hello_retry.is_some(), "tls.hello_retry"),
+            (self.ocsp_stapling.is_some(), "tls.ocsp_stapling"),
+        ];
+        set.into_iter().find_map(|(is_set, option)| is_set.then_some(option))
+    }
+
     pub(super) fn check(&self, http: HttpVersion, handshake_only: bool) -> Result<(), SpecError> {
         self.check_obsolete()?;
         self.check_resumption()?;

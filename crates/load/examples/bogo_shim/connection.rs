@@ -53,7 +53,7 @@ impl<S: Session> ShimConnection<S> {
             Progress::Done(_) => {}
             other => return Err(Stop::Failed(format!("the handshake ended: {other:?}"))),
         }
-        let facts = self.session.facts();
+        let facts = self.session.facts().expect("a session of TLS");
         expect(case, &facts, resumes)?;
         self.drive(S::flush)?;
         if case.shuts_down {

@@ -26,8 +26,8 @@ impl Session for Endless {
         Ok(0)
     }
 
-    fn facts(&self) -> Negotiated {
-        negotiated()
+    fn facts(&self) -> Option<Negotiated> {
+        Some(negotiated())
     }
 
     fn write(&mut self, _: &mut Socket, plaintext: &[u8]) -> Result<Progress, Failure> {

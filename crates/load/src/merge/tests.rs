@@ -108,7 +108,7 @@ fn note(recorder: &mut Recorder, sample: &Sample, delay: Option<u64>) {
         ..Bytes::default()
     };
     let facts = negotiated(sample);
-    recorder.completed(&at, now, facts, &bytes);
+    recorder.completed(&at, now, Some(facts), &bytes);
     recorder.round_trips.note(facts.kind, sample.round_trips);
 }
 

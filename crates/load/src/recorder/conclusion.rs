@@ -52,7 +52,7 @@ pub struct Conclusion {
 pub struct Notes {
     /// The counts of each step of the measurement.
     pub parts: Vec<Part>,
-    pub facts: Vec<(Negotiated, u64)>,
+    pub facts: Vec<(Option<Negotiated>, u64)>,
     pub names: Names,
     pub reasons: Reasons,
     pub statuses: Statuses,
@@ -151,8 +151,11 @@ fn step_results(parts: &[Part], spec: &RunSpec) -> Vec<StepResult> {
 }
 
 /// The facts with their counts, most frequent first.
-fn counted_facts(facts: &[(Negotiated, u64)]) -> Vec<CountedFacts> {
-    let counted = |(facts, count): &_| CountedFacts { facts: Facts::from(*facts), count: *count };
+fn counted_facts(facts: &[(Option<Negotiated>, u64)]) -> Vec<CountedFacts> {
+    let counted = |(facts, count): &(Option<Negotiated>, u64)| CountedFacts {
+        facts: facts.map_or_else(Facts::without_tls, Facts::from),
+        count: *count,
+    };
     let mut facts: Vec<_> = facts.iter().map(counted).collect();
     facts.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.facts.cmp(&b.facts)));
     facts

@@ -142,7 +142,7 @@ pub struct Recorder {
     /// The steps of the measurement, and the index of the current one.
     parts: Vec<Part>,
     step: usize,
-    facts: Vec<(Negotiated, u64)>,
+    facts: Vec<(Option<Negotiated>, u64)>,
     /// Outcomes by requested server name.
     pub names: Names,
     /// Causes of failures.
@@ -257,12 +257,23 @@ impl Recorder {
     }
 
     /// Records a completed connection.
-    pub fn completed(&mut self, at: &Milestones, now: Nanos, facts: Negotiated, bytes: &Bytes) {
+    /// Without `facts` it had no TLS, and therefore no handshake.
+    pub fn completed(
+        &mut self,
+        at: &Milestones,
+        now: Nanos,
+        facts: Option<Negotiated>,
+        bytes: &Bytes,
+    ) {
+        let minimal = facts.is_some_and(|facts| facts.minimal_client);
         self.completed += 1;
-        self.authenticated += u64::from(facts.authenticated);
-        self.minimal_client += u64::from(facts.minimal_client);
+        self.minimal_client += u64::from(minimal);
         self.count_facts(facts);
-        self.count_kind(&facts);
+        if let Some(facts) = facts {
+            self.authenticated += u64::from(facts.authenticated);
+            self.count_kind(&facts);
+            self.handshake(at, &facts);
+        }
         self.bytes.handshake_sent += bytes.handshake_sent;
         self.bytes.handshake_received += bytes.handshake_received;
         self.bytes.sent += bytes.sent;
@@ -270,24 +281,28 @@ impl Recorder {
         self.second.completed += 1;
         self.second.service.saturating_record(now - at.started);
         self.second.times.service.note(now - at.started);
-        self.second.times.handshake.note(at.secured - at.established);
         let part = &mut self.parts[self.step];
         part.completed += 1;
-        let histograms = part.of(facts.minimal_client);
+        let histograms = part.of(minimal);
         histograms.note(Time::Connect, at.established - at.started);
-        histograms.note(Time::Handshake, at.secured - at.established);
-        histograms.note(
-            match facts.kind {
-                HandshakeKind::Full => Time::HandshakeFull,
-                HandshakeKind::Resumed => Time::HandshakeResumed,
-            },
-            at.secured - at.established,
-        );
         histograms.note(Time::Established, at.secured - at.started);
         histograms.note(Time::Service, now - at.started);
         if at.intended > 0 {
-            self.responded(at, now, facts.minimal_client);
+            self.responded(at, now, minimal);
         }
+    }
+
+    /// Records the times of a completed connection's handshake.
+    fn handshake(&mut self, at: &Milestones, facts: &Negotiated) {
+        let time = at.secured - at.established;
+        self.second.times.handshake.note(time);
+        let histograms = self.parts[self.step].of(facts.minimal_client);
+        histograms.note(Time::Handshake, time);
+        let of_kind = match facts.kind {
+            HandshakeKind::Full => Time::HandshakeFull,
+            HandshakeKind::Resumed => Time::HandshakeResumed,
+        };
+        histograms.note(of_kind, time);
     }
 
     /// Records the response times of a completed connection, from its intended start.
@@ -306,7 +321,7 @@ impl Recorder {
     pub fn troubled(&mut self, outcome: Outcome, facts: Option<Negotiated>) {
         self.troubled += 1;
         self.second.trouble(outcome);
-        if let Some(facts) = facts {
+        if facts.is_some() {
             self.count_facts(facts);
         }
         self.parts[self.step].troubles.add(outcome, 1);
@@ -335,8 +350,9 @@ impl Recorder {
         }
     }
 
-    fn count_facts(&mut self, facts: Negotiated) {
-        let facts = Negotiated { authenticated: false, minimal_client: false, ..facts };
+    fn count_facts(&mut self, facts: Option<Negotiated>) {
+        let alike = |facts| Negotiated { authenticated: false, minimal_client: false, ..facts };
+        let facts = facts.map(alike);
         match self.facts.iter().position(|(known, _)| *known == facts) {
             Some(index) => self.facts[index].1 += 1,
             None if self.facts.len() < FACTS_LIMIT => self.facts.push((facts, 1)),

@@ -37,7 +37,7 @@ fn worker(times: u64) -> Recorder {
             received: 4,
             ..Bytes::default()
         };
-        recorder.completed(&at, connection + 1, negotiated(1), &bytes);
+        recorder.completed(&at, connection + 1, Some(negotiated(1)), &bytes);
     }
     recorder.refilled(3 * times);
     recorder.carried = 5 * times;
@@ -75,7 +75,7 @@ fn facts_are_the_same_whoever_made_the_connection_and_checked_the_server() {
     let mut recorder = Recorder::new(1, false);
     for (authenticated, minimal_client) in [(true, true), (false, true), (true, false)] {
         let facts = Negotiated { authenticated, minimal_client, ..negotiated(1) };
-        recorder.completed(&Milestones::default(), 1, facts, &Bytes::default());
+        recorder.completed(&Milestones::default(), 1, Some(facts), &Bytes::default());
     }
     assert_eq!(recorder.facts.iter().map(|(_, count)| *count).collect::<Vec<_>>(), [3]);
     assert_eq!((recorder.authenticated, recorder.minimal_client), (2, 2));
@@ -93,7 +93,7 @@ fn a_server_that_shows_ever_new_facts_takes_no_more_memory() {
     let connections = 2 * FACTS_LIMIT as u64;
     for group in 0..connections {
         let group = u16::try_from(group).unwrap();
-        recorder.completed(&Milestones::default(), 1, negotiated(group), &Bytes::default());
+        recorder.completed(&Milestones::default(), 1, Some(negotiated(group)), &Bytes::default());
     }
     assert_eq!(recorder.facts.len(), FACTS_LIMIT);
     assert_eq!(recorder.facts.iter().map(|(_, count)| count).sum::<u64>(), connections);

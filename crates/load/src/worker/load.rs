@@ -95,7 +95,7 @@ impl<'r, B: Backend> Load<'r, B> {
         if events.sweep_if_due(self, now) {
             self.fill_rested(now, events);
             if self.time.phase() == Phase::Warmup {
-                let open = events.busy().filter(|connection| connection.facts().is_some());
+                let open = events.busy().filter(|connection| connection.is_open());
                 status.report_open(open.count() as u64);
             }
         }

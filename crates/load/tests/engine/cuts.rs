@@ -176,7 +176,7 @@ impl<S: Session> Client<S> {
         let urgent = self.urgent.then_some(&(|| true) as &dyn Fn() -> bool);
         while self.seen.facts.is_none() {
             match self.session.handshake(&mut self.socket, urgent)? {
-                Progress::Done(_) => self.seen.facts = Some(self.session.facts()),
+                Progress::Done(_) => self.seen.facts = self.session.facts(),
                 Progress::WantWrite if self.urgent => self.stops += 1,
                 other => return Ok(other),
             }

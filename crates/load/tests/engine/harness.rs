@@ -114,9 +114,11 @@ pub fn assert_accounting(record: &RunRecord) {
     let unexpected: u64 = outcomes.unexpected.values().sum();
     let facts: u64 = record.facts.iter().map(|counted| counted.count).sum();
     assert_eq!(facts, outcomes.completed + unexpected);
-    for name in ["connect", "handshake", "established", "service"] {
+    for name in ["connect", "established", "service"] {
         assert_eq!(record.summaries[name].n, outcomes.completed, "{name}");
     }
+    let handshakes = if record.backend == "none" { 0 } else { outcomes.completed };
+    assert_eq!(record.summaries["handshake"].n, handshakes);
     for name in ["first_byte", "exchange"] {
         assert_eq!(record.summaries[name].n, record.requests, "{name}");
     }
@@ -183,8 +185,10 @@ fn assert_round_trips(record: &RunRecord) {
     }
     let mut expected = RoundTrips::default();
     for CountedFacts { facts, count } in &record.facts {
-        let (is_tls13, is_full) = (facts.tls == "1.3", facts.kind == "full");
-        let handshake = if is_full && !is_tls13 { 2 } else { 1 };
+        // Without TLS: the TCP connect and the request.
+        let is_plain = facts.tls == "none";
+        let (is_tls13, is_full) = (facts.tls == "1.3", is_plain || facts.kind == "full");
+        let handshake = if is_plain { 0 } else { 1 + u8::from(is_full && !is_tls13) };
         let ends_by_finished = record.spec.handshake_only && is_full && !is_tls13;
         let round_trips =
             1 + handshake + u8::from(facts.hello_retry_request) + u8::from(!ends_by_finished);

@@ -67,7 +67,10 @@ pub fn connect_with(
     let handshake =
         wait(&mut session, &mut socket, |session, socket| session.handshake(socket, None));
     match handshake {
-        Ok(Progress::Done(_)) => Ok(Connected { facts: session.facts(), session, socket }),
+        Ok(Progress::Done(_)) => {
+            let facts = session.facts().expect("a session of TLS");
+            Ok(Connected { facts, session, socket })
+        }
         Ok(other) => panic!("a handshake ended with {other:?}"),
         Err(failure) => Err((failure, session.explain())),
     }

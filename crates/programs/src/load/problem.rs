@@ -127,8 +127,8 @@ pub fn remedy(class: &str) -> &'static str {
         }
         "certificate" => certificate::ANY,
         "tls_protocol" => {
-            "check that the port speaks TLS; if it does, the server breaks it as the reason says: \
-             update it, or report it to its makers"
+            "check that the port speaks TLS (http:// in the URL loads one without); if it does, the \
+             server breaks it as the reason says: update it, or report it to its makers"
         }
         _ if class.starts_with("rule_") => {
             "the server breaks TLS: update it, or report it to its makers; no connection to it \

@@ -35,7 +35,7 @@ pub struct Arguments {
     /// Processors to pin the workers to: 0,2 or 0-3
     #[arg(long, value_name = "LIST", value_parser = processors)]
     pub cpu: Option<Processors>,
-    /// TLS library
+    /// TLS library; none: HTTP/1.1 without TLS, as the baseline of what TLS costs
     #[arg(long, value_enum, default_value_t = Backend::Openssl)]
     pub backend: Backend,
     /// TLS version (repeatable): 1.2, 1.3; with --allow-obsolete ssl3, 1.0, 1.1 [default: those of
@@ -121,10 +121,11 @@ pub enum ClientAuthName {
     Optional,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
 pub enum Backend {
     Openssl,
     Rustls,
+    None,
 }
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]

@@ -7,7 +7,7 @@ use tlslab_serve::{ClientAuth, Identity};
 use tlslab_tls::self_signed::self_signed;
 use tlslab_wire::names::KeyKind;
 
-use super::arguments::{Arguments, ClientAuthName};
+use super::arguments::{Arguments, Backend, ClientAuthName};
 use super::failure::{COULD_NOT_RUN, Failure, ROOM, SYSTEM, USAGE};
 
 /// Remedies that several failures share.
@@ -26,6 +26,10 @@ pub fn identities(arguments: &Arguments) -> Result<Vec<Identity>, Failure> {
         let (certificates, responses) = (arguments.cert.len(), arguments.staple.len());
         let message = format!("{certificates} --cert, but {responses} --staple");
         return Err(Failure::new(USAGE, message, RESPONSES));
+    }
+    let needs_none = arguments.self_signed.is_empty() && arguments.ca_out.is_none();
+    if arguments.cert.is_empty() && arguments.backend == Backend::None && needs_none {
+        return Ok(Vec::new());
     }
     if arguments.cert.is_empty() {
         return made_up(&arguments.self_signed, arguments.ca_out.as_ref());

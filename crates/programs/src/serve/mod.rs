@@ -81,6 +81,7 @@ fn serve(arguments: Arguments) -> Result<(), Failure> {
         backend: match arguments.backend {
             Backend::Openssl => ServerBackend::Openssl,
             Backend::Rustls => ServerBackend::Rustls,
+            Backend::None => ServerBackend::None,
         },
         versions: arguments.tls,
         suites: arguments.suite,
@@ -97,7 +98,7 @@ fn serve(arguments: Arguments) -> Result<(), Failure> {
         },
     };
     let server = Server::start(&spec)?;
-    ready(server.address(), spec.burn);
+    ready(server.address(), &spec);
     for signal in signals.forever() {
         if signal != SIGUSR1 {
             break;
@@ -110,8 +111,9 @@ fn serve(arguments: Arguments) -> Result<(), Failure> {
 
 /// Reports that connections are accepted, and the address: as text for people, as JSON for
 /// programs.
-fn ready(address: SocketAddr, burn: Option<f64>) {
-    let urls = urls(address);
+fn ready(address: SocketAddr, spec: &ServeSpec) {
+    let burn = spec.burn;
+    let urls = urls(address, if spec.backend == ServerBackend::None { "http" } else { "https" });
     if !std::io::stdout().is_terminal() {
         say(&Event::Ready { address, pid: std::process::id(), urls, burn });
         return;
@@ -131,13 +133,13 @@ fn ready(address: SocketAddr, burn: Option<f64>) {
 
 /// The URLs of the resources at the listening address. A wildcard address is shown as the loopback
 /// address.
-fn urls(address: SocketAddr) -> Vec<String> {
+fn urls(address: SocketAddr, scheme: &str) -> Vec<String> {
     let host = match address.ip() {
         ip if ip.is_unspecified() && ip.is_ipv4() => IpAddr::from([127, 0, 0, 1]),
         ip if ip.is_unspecified() => IpAddr::from(std::net::Ipv6Addr::LOCALHOST),
         ip => ip,
     };
-    let origin = format!("https://{}", SocketAddr::new(host, address.port()));
+    let origin = format!("{scheme}://{}", SocketAddr::new(host, address.port()));
     ["/", "/bytes/100", "/bytes/16384", "/stats"].map(|page| format!("{origin}{page}")).to_vec()
 }
 

@@ -5,6 +5,7 @@
 
 #[cfg(feature = "openssl")]
 pub(super) mod openssl;
+pub(super) mod plain;
 pub(super) mod rustls;
 
 use std::io::{self, Write};
@@ -28,6 +29,9 @@ pub(super) trait Acceptor: Clone + Send + 'static {
 
 /// The TLS state of one connection.
 pub(super) trait Session {
+    /// Whether a connection begins with a handshake.
+    const HAS_HANDSHAKE: bool = true;
+
     /// The kind of the completed handshake; `None` until completed.
     fn handshake(&self) -> Option<HandshakeKind>;
 

@@ -69,7 +69,8 @@ impl OpensslSession {
     /// it again.
     fn give_back(&mut self) {
         let (Some(pool), Some(session)) = (&self.pool, self.stream.ssl().session()) else { return };
-        if matches!(self.facts().resumed_by, Resume::Id | Resume::Ticket) {
+        let facts = facts::negotiated(self.stream.ssl(), self.authenticated);
+        if matches!(facts.resumed_by, Resume::Id | Resume::Ticket) {
             pool.put(Ticket { session: session.to_owned(), authenticated: self.authenticated });
             self.gained += 1;
         }
@@ -251,8 +252,8 @@ impl Session for OpensslSession {
         Ok(progress)
     }
 
-    fn facts(&self) -> Negotiated {
-        facts::negotiated(self.stream.ssl(), self.authenticated)
+    fn facts(&self) -> Option<Negotiated> {
+        Some(facts::negotiated(self.stream.ssl(), self.authenticated))
     }
 
     /// Sends waiting bytes first, so that OpenSSL never holds a record that it cannot pass on.

@@ -298,11 +298,11 @@ impl Session for RustlsSession {
         }
     }
 
-    fn facts(&self) -> Negotiated {
-        match &self.machine {
+    fn facts(&self) -> Option<Negotiated> {
+        Some(match &self.machine {
             Machine::Library(connection) => negotiated(connection, &self.state.seen),
             Machine::Minimal(client) => client.facts(),
-        }
+        })
     }
 
     fn write(&mut self, socket: &mut Socket, plaintext: &[u8]) -> Result<Progress, Failure> {

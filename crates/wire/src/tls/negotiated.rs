@@ -72,7 +72,7 @@ pub enum HandshakeKind {
 /// The negotiated facts as names, for records.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct Facts {
-    /// The protocol version: `1.3`.
+    /// The protocol version: `1.3`; `none` without TLS, as all facts then are.
     pub tls: String,
     /// The cipher suite's IANA name.
     pub suite: String,
@@ -80,7 +80,7 @@ pub struct Facts {
     pub group: String,
     /// The scheme of the server's handshake signature; `none` without a signature.
     pub signature_scheme: String,
-    /// `full` or `resumed`.
+    /// `full` or `resumed`; `none` without TLS.
     pub kind: String,
     /// Whether the server first asked for another key share.
     pub hello_retry_request: bool,
@@ -126,6 +126,24 @@ impl From<Negotiated> for Facts {
 }
 
 impl Facts {
+    /// The facts of a connection without TLS.
+    pub fn without_tls() -> Self {
+        let none = || "none".to_owned();
+        Self {
+            tls: none(),
+            suite: none(),
+            group: none(),
+            signature_scheme: none(),
+            kind: none(),
+            hello_retry_request: false,
+            alpn: none(),
+            client_authenticated: false,
+            resumed_by: none(),
+            early_data: none(),
+            ocsp_response_bytes: 0,
+        }
+    }
+
     /// The kind of the handshake as text: `resumed by psk, early data accepted`.
     pub fn kind_in_words(&self) -> String {
         let mut words = self.kind.clone();

@@ -14,6 +14,7 @@ from tlslab.domain.effects import Measure
 from tlslab.domain.enough import EQUIVALENCE
 from tlslab.domain.estimates import quantity
 from tlslab.domain.finding import Answer, Lacking, Note, Statement
+from tlslab.domain.names import NO_TLS
 from tlslab.domain.run import RunContents
 
 Varied = Mapping[str, Sequence[str]]
@@ -150,15 +151,20 @@ def _other(interaction: Effect, change: Change) -> str:
 def _cheapest(varied: Varied, measured: Sequence[MeasureValues]) -> Statement | None:
     """The combination with the best value of the mix, or else of new connections.
 
-    With those that are not told apart from it (ratios paired by block, Holm).
+    With those that are not told apart from it (ratios paired by block, Holm). One without TLS is a
+    baseline and no advice; None if no two are left.
     """
     chosen = next((m for name in ("mix", "new") for m in measured if m.measure == name), None)
     if chosen is None:
         return None
     row = quantity(chosen.estimate)
-    known = {levels: values for levels, values in chosen.values.items() if values}
+    known = {
+        levels: values
+        for levels, values in chosen.values.items()
+        if values and ("tls", NO_TLS) not in levels
+    }
     found = {levels: estimate(list(known[levels].values()), row.unit) for levels in known}
-    if not found:
+    if len(found) < 2:
         return None
     pick = max if row.more_is_better else min
     best = pick(found, key=lambda levels: found[levels].value)

@@ -60,7 +60,7 @@ fn each_time_is_that_between_its_two_instants() {
     let mut recorder = Recorder::new(1, true);
     recorder.started(Some(2 * MILLISECOND));
     recorder.request(&AT, END, true, ANSWER);
-    recorder.completed(&AT, END, negotiated(1), &BYTES);
+    recorder.completed(&AT, END, Some(negotiated(1)), &BYTES);
     let part = &recorder.parts[0];
     assert_eq!((part.started, part.completed, part.requests), (1, 1, 1));
     let [library, minimal] = &part.histograms;
@@ -100,7 +100,7 @@ fn each_time_is_that_between_its_two_instants() {
 fn a_closed_loop_has_no_response_times_and_a_silent_server_no_first_byte() {
     let mut closed = Recorder::new(1, false);
     closed.started(None);
-    closed.completed(&CLOSED, END, resumed(EarlyData::None), &BYTES);
+    closed.completed(&CLOSED, END, Some(resumed(EarlyData::None)), &BYTES);
     let [library, minimal] = &closed.parts[0].histograms;
     let expected = [
         ("connect", 4),
@@ -112,7 +112,7 @@ fn a_closed_loop_has_no_response_times_and_a_silent_server_no_first_byte() {
     assert_eq!((shown(library), shown(minimal)), (once(expected), BTreeMap::new()));
     assert_eq!(closed.second.response(), None);
     let mut open = Recorder::new(1, true);
-    open.completed(&Milestones { first_answered: 0, ..AT }, END, negotiated(1), &BYTES);
+    open.completed(&Milestones { first_answered: 0, ..AT }, END, Some(negotiated(1)), &BYTES);
     let found = shown(&open.parts[0].histograms[1]);
     assert!(found.contains_key("response") && !found.contains_key("response_first_byte"));
 }
@@ -122,7 +122,7 @@ fn kinds_and_early_data_are_counted_apart() {
     let mut recorder = Recorder::new(1, false);
     let done = [EarlyData::None, EarlyData::Accepted, EarlyData::Accepted, EarlyData::Rejected];
     let facts = done.map(resumed).into_iter().chain([negotiated(1); 2]);
-    facts.for_each(|facts| recorder.completed(&CLOSED, END, facts, &BYTES));
+    facts.for_each(|facts| recorder.completed(&CLOSED, END, Some(facts), &BYTES));
     recorder.primed(Primed { connections: 7, sessions: 8 });
     recorder.refilled(9);
     let kinds = recorder.kinds;
@@ -137,7 +137,7 @@ fn kinds_and_early_data_are_counted_apart() {
 fn a_slice_has_what_ended_in_it() {
     let mut recorder = Recorder::new(1, false);
     let end = |recorder: &mut Recorder, completed: u64, failed: u64| {
-        (0..completed).for_each(|_| recorder.completed(&CLOSED, END, negotiated(1), &BYTES));
+        (0..completed).for_each(|_| recorder.completed(&CLOSED, END, Some(negotiated(1)), &BYTES));
         (0..failed).for_each(|_| recorder.troubled(FAILED, None));
     };
     end(&mut recorder, 2, 1);
@@ -160,7 +160,7 @@ fn stepped() -> Recorder {
     recorder.start_measurement(4);
     recorder.due(9);
     (0..2).for_each(|_| recorder.started(Some(1)));
-    recorder.completed(&CLOSED, END, negotiated(1), &BYTES);
+    recorder.completed(&CLOSED, END, Some(negotiated(1)), &BYTES);
     recorder.troubled(FAILED, Some(negotiated(2)));
     assert_eq!(recorder.step(), 0);
     recorder.close_step(1, SECOND, 2 * SECOND, 4 * SECOND, CPU);
@@ -234,9 +234,9 @@ fn steps_of_connections_have_their_level_and_two_clients_their_own_times() {
     spec.load.connection_steps = vec![2, 5];
     let workers = [(4, 1), (6, 2)].map(|(end, times)| {
         let mut recorder = Recorder::new(2, false);
-        recorder.completed(&CLOSED, END, negotiated(1), &BYTES);
+        recorder.completed(&CLOSED, END, Some(negotiated(1)), &BYTES);
         for _ in 0..times {
-            recorder.completed(&CLOSED, END, resumed(EarlyData::None), &BYTES);
+            recorder.completed(&CLOSED, END, Some(resumed(EarlyData::None)), &BYTES);
             recorder.request(&CLOSED, END, false, ANSWER);
         }
         recorder.close_step(1, SECOND, (end - 1) * SECOND, end * SECOND, CPU);
@@ -277,8 +277,8 @@ fn a_client_of_two_has_no_delay_of_starts() {
     spec.load.rate = Some(Rate::Constant(10.0));
     let mut recorder = Recorder::new(1, true);
     recorder.started(Some(1));
-    recorder.completed(&AT, END, negotiated(1), &BYTES);
-    recorder.completed(&AT, END, resumed(EarlyData::None), &BYTES);
+    recorder.completed(&AT, END, Some(negotiated(1)), &BYTES);
+    recorder.completed(&AT, END, Some(resumed(EarlyData::None)), &BYTES);
     let found = recorder.conclude(&spec);
     assert!(found.steps.is_empty());
     assert_eq!(found.summaries["start_delay"].n, 1);

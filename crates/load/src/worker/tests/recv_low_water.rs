@@ -79,8 +79,8 @@ impl Session for PlainSession {
         Ok(0)
     }
 
-    fn facts(&self) -> Negotiated {
-        negotiated()
+    fn facts(&self) -> Option<Negotiated> {
+        Some(negotiated())
     }
 
     fn write(&mut self, socket: &mut Socket, plaintext: &[u8]) -> Result<Progress, Failure> {

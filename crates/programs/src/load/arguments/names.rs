@@ -2,8 +2,8 @@
 
 /// Fields of a specification, and the options that set them.
 const OPTIONS: &[(&str, &str)] = &[
-    ("alpn", "--alpn"),
     ("allow_obsolete", "--allow-obsolete"),
+    ("alpn", "--alpn"),
     ("connect_to", "--connect-to"),
     ("connection_steps", "the numbers of --connections"),
     ("deadlines.body_ms", "--timeout"),
@@ -11,6 +11,7 @@ const OPTIONS: &[(&str, &str)] = &[
     ("deadlines.first_byte_ms", "--timeout"),
     ("deadlines.handshake_ms", "--timeout"),
     ("dh_bits", "--dh-bits"),
+    ("finished", "--finished"),
     ("handshake_only", "--handshake-only"),
     ("hello_retry", "--hello-retry"),
     ("http.body", "--body"),
@@ -33,8 +34,20 @@ const OPTIONS: &[(&str, &str)] = &[
     ("server_names", "--sni"),
     ("stop.count", "--count"),
     ("stop.duration_ms", "--duration"),
+    ("tls.alpn", "--alpn"),
+    ("tls.backend", "--backend"),
+    ("tls.client_identity", "--client-cert"),
+    ("tls.dh_bits", "--dh-bits"),
     ("tls.early_data", "--early-data"),
+    ("tls.groups", "--group"),
+    ("tls.hello_retry", "--hello-retry"),
+    ("tls.ocsp_stapling", "--ocsp-stapling"),
     ("tls.resume", "--resume"),
+    ("tls.server_name", "--sni"),
+    ("tls.server_names", "--sni"),
+    ("tls.signature_schemes", "--sigalg"),
+    ("tls.suites", "--suite"),
+    ("tls.versions", "--tls"),
     ("warmup_ms", "--warmup"),
 ];
 

@@ -11,8 +11,8 @@ use crate::load::problem::Problem;
 /// The URLs to request.
 #[derive(Debug, Args)]
 pub struct UrlArguments {
-    /// URL to request: https://HOST:PORT/PATH or HOST:PORT. Several URLs must have one host and
-    /// port; they are requested in random order. For several servers, start one tlslab-load each
+    /// URL to request: https://HOST:PORT/PATH or HOST:PORT; http:// without TLS. Several URLs must
+    /// have one host and port; they are requested in random order. For several servers, start one tlslab-load each
     #[arg(
         value_name = "URL",
         required_unless_present_any =
@@ -72,15 +72,15 @@ impl UrlArguments {
 
 /// The paths of URLs that all have the origin of the first.
 fn paths(urls: &[(String, u32)]) -> Result<Vec<WeightedPath>, Problem> {
-    let mut origin: Option<(String, u16)> = None;
+    let mut origin: Option<(&str, String, u16)> = None;
     let mut paths = Vec::new();
     for (url, weight) in urls {
         let target = Target::parse(url).map_err(|error| Problem::usage(error.to_string()))?;
-        let here = (target.host.to_ascii_lowercase(), target.port);
+        let here = (target.scheme(), target.host.to_ascii_lowercase(), target.port);
         let first = origin.get_or_insert_with(|| here.clone());
         if *first != here {
             let message = format!(
-                "'{url}' is on another host or port than '{}'; a run loads one server, because one \
+                "'{url}' is on another host, port or scheme than '{}'; a run loads one server, because one \
                  rate over two servers describes neither: start one tlslab-load for each, at the same \
                  time, each on its own processors (--cpu) and with its own record (-o)",
                 urls[0].0
@@ -153,9 +153,12 @@ mod tests {
     #[test]
     fn what_is_no_set_of_urls_is_refused() {
         for (flags, words) in [
-            (&["https://a/", "https://b/"][..], "is on another host or port than 'https://a/'"),
+            (
+                &["https://a/", "https://b/"][..],
+                "is on another host, port or scheme than 'https://a/'",
+            ),
             (&["https://a/", "https://b/"], "start one tlslab-load for each, at the same time"),
-            (&["https://a/", "https://a:444/"], "is on another host or port"),
+            (&["https://a/", "https://a:444/"], "is on another host, port or scheme"),
             (&["https://a/", "--weight", "1,2"], "--weight has 2 for 1 URLs"),
             (&["--urls", "/no/such"], "cannot read '/no/such'"),
             (&["--urls", "f", "https://a/"], "cannot be used with"),

@@ -13,6 +13,7 @@ use std::io;
 use terminal_size::{Width, terminal_size_of};
 use tlslab_contract::record::{ConfirmedBy, OpenLoop, RoundTrips, RunRecord, VerdictCode};
 use tlslab_contract::spec::{RequestsPerConnection, RunSpec};
+use tlslab_tls::plain::NAME as WITHOUT_TLS;
 use tlslab_wire::wording::{counted, decimal, grouped, scaled};
 
 use self::advice::what_to_do;
@@ -80,7 +81,11 @@ fn line_of(text: &mut String, line: &str) {
 fn headline(record: &RunRecord, aside: &Aside) -> String {
     let spec = &record.spec;
     let mut text = String::new();
-    line_of(&mut text, &format!("{} at {} by {}", spec.url, record.address, record.backend));
+    let client = match &*record.backend {
+        WITHOUT_TLS => "without TLS".to_owned(),
+        library => format!("by {library}"),
+    };
+    line_of(&mut text, &format!("{} at {} {client}", spec.url, record.address));
     line_of(&mut text, &load(record, aside));
     text.push('\n');
     let connections = (record.outcomes.completed, "connection", "completed");
@@ -100,7 +105,11 @@ fn headline(record: &RunRecord, aside: &Aside) -> String {
     if spec.handshake_only && record.confirmed_by.total() > 0 {
         line_of(&mut text, &confirmed(record.confirmed_by));
     }
-    if record.round_trips.connections() > 0 {
+    if record.backend == WITHOUT_TLS {
+        let trips: Vec<_> = record.round_trips.full.keys().map(|trips| trips.to_string()).collect();
+        let line = format!("{:>12} round trips to the first byte: {}", "", trips.join(", "));
+        line_of(&mut text, &line);
+    } else if record.round_trips.connections() > 0 {
         line_of(&mut text, &round_trips(&record.round_trips, spec.handshake_only));
     }
     if let Some(common) = &record.common {

@@ -6,6 +6,7 @@ use tlslab_contract::record::{
     CountedName, CountedUrl, Place, RunRecord, StepResult, Summary, busiest, places,
 };
 use tlslab_contract::spec::{RequestsPerConnection, RunSpec};
+use tlslab_tls::plain::NAME as WITHOUT_TLS;
 use tlslab_wire::wording::{counted, decimal, grouped, plain};
 
 use super::table::{Lead, Table};
@@ -174,7 +175,7 @@ fn names(record: &RunRecord) -> Option<Table> {
 
 fn handshakes(record: &RunRecord) -> Table {
     let mut table = Table::new("handshakes", Lead::Figure, [""]);
-    for counted in &record.facts {
+    for counted in record.facts.iter().filter(|_| record.backend != WITHOUT_TLS) {
         let f = &counted.facts;
         let name = format!(
             "TLS {} {} {} {} {}",
