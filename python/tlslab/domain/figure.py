@@ -148,7 +148,15 @@ class Figure:
     marks: tuple[Mark, ...] = ()
 
 
-TableCell = str | float | int | Estimate | None
+@dataclass(frozen=True)
+class Marked:
+    """An estimate that stands in words, with its interval, after a mark: `at least`, `below`."""
+
+    mark: str
+    found: Estimate
+
+
+TableCell = str | float | int | Estimate | Marked | None
 
 
 @dataclass(frozen=True)
