@@ -132,6 +132,7 @@ class Figure:
     there. Intervals of stacked bars are those of the single parts.
 
     A logarithmic axis has base 10. `y2_title` names the axis on the right, if a series uses it.
+    `of_setting`: it belongs to one setting, whose table has its numbers.
     Every number drawn is in the series, so that a page can list them below the chart.
     """
 
@@ -146,6 +147,7 @@ class Figure:
     y_log: bool = False
     y2_title: str = ""
     marks: tuple[Mark, ...] = ()
+    of_setting: bool = False
 
 
 @dataclass(frozen=True)

@@ -39,9 +39,6 @@ from tlslab.words.sentence import varied_label
 
 LIMITS = {CLIENT_COST: CLIENT_LIMIT, SERVER_COST: SERVER_LIMIT}
 
-# How the ids of the figures of a section begin.
-OF_SECTIONS = "setting-"
-
 
 @dataclass(frozen=True)
 class Value:

@@ -35,10 +35,6 @@ _PHASES = {
 }
 
 
-# On one screen, the columns of the maxima beside their rates.
-_MAXIMA = ("server", "server µs/connection", "server busy", "verdict")
-_RATE = "connections/s"
-
 # On one screen, the columns of a server's loads.
 _LOADS = ("offered/s", "completed/s", "mean ms", "p50 ms", "p99 ms", "server busy", "verdict")
 
@@ -60,8 +56,12 @@ def _maxima(cells: Sequence[CapacityCell], plan: CapacityPlan) -> DataTable:
         "server", "search", "at once", "connections/s at most", "server µs/connection",
         "server busy", "generator busy", "memory MB", "verdict",
     ]  # fmt: skip
+    # On one screen.
+    brief = ["server", "connections/s at most", "server µs/connection", "server busy", "verdict"]
     if plan.objective is not None:
-        columns[4:4] = [f"connections/s with {plan.objective}", "of the maximum"]
+        met = f"connections/s with {plan.objective}"
+        columns[4:4] = [met, "of the maximum"]
+        brief.insert(2, met)
     rows = []
     for cell in cells:
         found = cell.summary.estimates
@@ -90,7 +90,7 @@ def _maxima(cells: Sequence[CapacityCell], plan: CapacityPlan) -> DataTable:
         ),
         columns=tuple(columns),
         rows=tuple(rows),
-        brief=tuple(name for name in columns if name in _MAXIMA or name.startswith(_RATE)),
+        brief=tuple(brief),
     )
 
 
