@@ -124,7 +124,7 @@ Values = Mapping[str, Any]
 
 
 # What a note may be on: a kind of run, a trial that failed.
-NoteOf = RunKind | Literal["", "trial"]
+NoteOf = Literal["", "trial", RunKind]
 
 
 @dataclass(frozen=True)

@@ -187,7 +187,7 @@ def reason(found: Choice) -> str:
     """The reason for the choice."""
     if found.aim == "security":
         return _by_security(found)
-    trade_offs, name = found.trade_offs, found.names[found.order[0]]
+    trade_offs, name = found.trade_offs, found.name
     count = len(found.order)
     if count == 1:
         return f"{name} is the only one that no policy objects to."
@@ -220,7 +220,7 @@ def _why_first(found: Choice) -> str:
     security, first = found.security, found.order[0]
     equal = [key for key in found.trade_offs.contenders if security[key] == security[first]]
     best = "safest of them" if len(equal) < 2 else "likeliest best of the safest of them"
-    return f"{found.names[first]} is the {best}"
+    return f"{found.name} is the {best}"
 
 
 def _settled(found: Choice, name: str) -> str:
