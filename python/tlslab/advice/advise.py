@@ -1,28 +1,19 @@
-"""Advice joined to a summary: objections, grades, the recommendation, its configurations."""
+"""Advice joined to a summary: objections, grades, the recommendation."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from tlslab.advice.choice import Recommendation, compared_subject, graded, terminator
-from tlslab.advice.emit import FORMS, REPORTED, offer_of
-from tlslab.advice.explain import comments, fastest_words, pointed_out, quoted, reason
 from tlslab.advice.policy import GRADES, Policy, policies
 from tlslab.advice.proof_verdict import proved
 from tlslab.advice.setting_grade import Graded, Subject, grade_group, grade_suite
-from tlslab.domain.estimates import OPEN_REQUESTS, estimate_name
-from tlslab.domain.figure import EMITTED, DataTable, Figure, Series, TextBlock
+from tlslab.domain.estimates import OPEN_REQUESTS
+from tlslab.domain.figure import DataTable, Figure, Series
 from tlslab.domain.finding import Answer, CellSummary, Finding, Lacking, Ranking, Statement, Summary
 from tlslab.domain.leading import answering, lead, led, tiles
 from tlslab.domain.setting import RANKED_FIGURES, figure_id, settings_of
-from tlslab.domain.wording import (
-    capital,
-    counted,
-    level_label,
-    setting_of,
-    short_label,
-    subject_noun,
-)
+from tlslab.domain.wording import level_label, setting_of, short_label
 
 # The statements of an answer on leaders by other rankings than its own.
 _ON_LEADERS = ("leads_elsewhere", "leads_kept_open", "others_lead_elsewhere")
@@ -35,8 +26,8 @@ def advised(
 ) -> Summary:
     """The summary with its advice; unchanged if there is nothing to choose.
 
-    `recommended`: the recommendations for servers by their names, which the summary quotes: those
-    that were measured, and those of REPORTED. `by`: the policies that count; all by default.
+    `recommended`: the recommendations for servers by their names; the summary quotes those for the
+    servers that were measured. `by`: the policies that count; all by default.
     """
     if summary.proof is not None:
         return proved(summary)
@@ -55,7 +46,6 @@ def advised(
         answer=_answer(summary, against, own),
         figures=_with_objections(summary, against),
         tables=(*summary.tables, *_tables(summary, subject)),
-        texts=(*summary.texts, *_texts(quotable)),
         findings=(*summary.findings, *map(_finding, own.values())),
         recommendation=_recommendation(own.values()) if own else summary.recommendation,
     )
@@ -81,17 +71,25 @@ def _answer(
         return answer
     first = summary.cell(leading.first)
     quoted_here = own.get(terminator(first.factors, summary.environment.target.name))
-    if objected := [key for key in (leading.first, *leading.tied) if against[key]]:
-        return _recommended(
-            summary, answer, quoted_here, _beside(summary, ranking, objected, against)
-        )
+    if _objected(ranking, against):
+        return _recommended(summary, answer, quoted_here, ranking, against)
     said, *more = answer.statements
     names_leaders = any(each.code in _ON_LEADERS for each in more)
     if names_leaders and _leads_elsewhere(summary, ranking, against):
         more = []
     if quoted_here and first.factors[quoted_here.field.subject] != quoted_here.chosen.name:
-        more.append(Statement("recommendation", text=pointed_out(quoted_here)))
+        measure = quoted_here.trade_offs.measure if quoted_here.trade_offs.decided else ""
+        values = {"server": quoted_here.field.server, "measure": measure,
+                  "name": quoted_here.chosen.short}  # fmt: skip
+        more.append(Statement("recommendation", values))
     return replace(answer, statements=(said, *more))
+
+
+def _objected(ranking: Ranking, against: Mapping[str, str]) -> list[str]:
+    """The leading cells of a ranking that policies object to."""
+    leading = lead(ranking)
+    leaders = () if leading is None else (leading.first, *leading.tied)
+    return [key for key in leaders if against[key]]
 
 
 def _leads_elsewhere(summary: Summary, ranking: Ranking, against: Mapping[str, str]) -> bool:
@@ -104,38 +102,37 @@ def _leads_elsewhere(summary: Summary, ranking: Ranking, against: Mapping[str, s
     return any(against[key] for each in leaders for key in (each.first, *each.tied))
 
 
-def _beside(
-    summary: Summary, ranking: Ranking, objected: Sequence[str], against: Mapping[str, str]
-) -> str:
-    """The first of the leading cells that policies object to, with the gravest objection."""
-    first, *others = objected
-    name = _name(summary.cell(first), summary.experiment.baseline)
-    more = f"; likewise {counted(len(others), 'other')}" if others else ""
-    by = estimate_name(ranking.estimate)
-    return f"Among the first by {by} is {name}, but policies object to it: {against[first]}{more}."
-
-
 def _recommended(
-    summary: Summary, answer: Answer, quotable: Recommendation | None, objected: str
+    summary: Summary,
+    answer: Answer,
+    quotable: Recommendation | None,
+    ranking: Ranking,
+    against: Mapping[str, str],
 ) -> Answer:
     """The recommendation as the answer, in place of one that policies object to.
 
-    `objected`: a sentence on what they object to, for a recommendation without such a price.
+    `against`: what they object to, by cell: they object to leaders of the ranking.
     """
     if quotable is None or not quotable.trade_offs.decided:
-        noun = subject_noun(summary.experiment.baseline)
-        why = f"Policies object to every {noun} that was measured: the table of grades says why."
-        if quotable is not None:
-            why = f"{reason(quotable)} Policies object to the first of all: the table says why."
-        return replace(answer, statements=(), sentences=(), lacking=Lacking(why), tiles=())
+        choice = None if quotable is None else quotable.choice
+        lacking = Lacking(code="policies_object", values={"choice": choice})
+        return replace(answer, statements=(), sentences=(), lacking=lacking, tiles=())
+    first, *others = _objected(ranking, against)
+    price = {
+        "choice": quotable.choice,
+        "estimate": ranking.estimate,
+        "leader": first,
+        "objection": against[first],
+        "others": len(others),
+    }
     chosen = summary.cell(quotable.chosen.cell)
     number = 1 + _settings(summary).index(setting_of(chosen.factors, summary.experiment.baseline))
     shown = figure_id(number, RANKED_FIGURES.get(quotable.trade_offs.measure, ""))
     return replace(
         answer,
         statements=(
-            Statement("recommendation", text=quoted(quotable)),
-            Statement("price", text=fastest_words(quotable) or objected),
+            Statement("recommendation", {"choice": quotable.choice, "with_price": False}),
+            Statement("price", price),
         ),
         certainty=Statement("blocks_of_candidates", {"blocks": quotable.trade_offs.blocks}),
         tiles=tiles(chosen),
@@ -245,23 +242,6 @@ def _graded_levels(summary: Summary, subject: Subject) -> list[tuple[Graded, str
     return rows
 
 
-def _texts(quotable: Mapping[str, Recommendation]) -> tuple[TextBlock, ...]:
-    """The files that `tlslab recommend --for SERVER` writes."""
-    texts = []
-    for name in REPORTED:
-        if (recommended := quotable.get(name)) is None:
-            continue
-        form = FORMS[name]
-        offer = offer_of(recommended.preference, recommended.field.policies, name)
-        if text := form.text(offer, comments(recommended, form, offer)):
-            server = recommended.field.server
-            caption = f"{capital(form.use)}; recommended by the measurements on {server}."
-            texts.append(
-                TextBlock(f"{EMITTED}{name}", f"Configuration: {form.title}", caption, text)
-            )
-    return tuple(texts)
-
-
 def _recommendation(own: Iterable[Recommendation]) -> dict[str, Any]:
     return {
         "policies": [f"{policy.title} ({policy.date})" for policy in policies()],
@@ -282,5 +262,5 @@ def _recommendation(own: Iterable[Recommendation]) -> dict[str, Any]:
 
 
 def _finding(recommended: Recommendation) -> Finding:
-    words = filter(None, (quoted(recommended), fastest_words(recommended)))
-    return Finding("recommendation", " ".join(words), (recommended.chosen.cell,))
+    values = {"choice": recommended.choice, "with_price": True}
+    return Finding("recommendation", cells=(recommended.chosen.cell,), values=values)

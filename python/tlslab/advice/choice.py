@@ -6,21 +6,20 @@ candidates and their security; the weights of the measurements (`TradeOffs`) com
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from tlslab.advice.emit import Preference
-from tlslab.advice.policy import Policy
+from tlslab.advice.policy import GRADES, Policy
 from tlslab.advice.setting_grade import (
     SUBJECTS,
     Graded,
     Subject,
     grade_group,
     grade_suite,
+    is_pq_hybrid,
     ranks,
     strength,
 )
 from tlslab.domain.deployment import NO_FRONT
-from tlslab.domain.estimate import Estimate
 from tlslab.domain.estimates import (
     CONNECTIONS,
     OPEN_REQUESTS,
@@ -30,14 +29,12 @@ from tlslab.domain.estimates import (
     WIRE_BYTES,
     quantile,
 )
-from tlslab.domain.finding import CellSummary, Comparison
+from tlslab.domain.finding import CellSummary
 from tlslab.domain.names import find_suite
+from tlslab.domain.recommendation import Aim, Choice, Grounds, Price, Rival
 from tlslab.domain.run import Environment
-from tlslab.domain.stopping import LEAST_BLOCKS
 from tlslab.domain.trade_off import TradeOffs
 from tlslab.domain.wording import cell_label, difference
-
-Aim = Literal["throughput", "latency", "security", "bytes"]
 
 # Rates first, then costs if a rate was not the server's limit.
 _CONNECTIONS = (CONNECTIONS, SERVER_COST)
@@ -53,10 +50,6 @@ KIN: Mapping[str, tuple[str, ...]] = {
 
 # Factors that belong to some suites only, and are compared along with them.
 _BESIDE = ("dh_bits",)
-
-# The rivals of the choice: the best of all by the aim's measure, the best that may be recommended,
-# the safest, and the best in another dimension.
-Rival = Literal["fastest", "fastest_allowed", "safest", "elsewhere"]
 
 # With a smaller probability, the choice does not count as the best one in a dimension.
 _HARDLY = 0.05
@@ -163,6 +156,17 @@ class Field:
         rest = {name: level for name, level in self.setting.items() if name != "server"}
         return cell_label(rest) if rest else ""
 
+    @property
+    def grounds(self) -> Grounds:
+        """What is said of the run and of the policies."""
+        return Grounds(
+            software=self.software,
+            others=self.others,
+            policies=tuple(policy.about for policy in self.policies),
+            left_out={each.short: each.graded.gravest for each in self.objected},
+            lacking=tuple(each.short for each in self.lacking),
+        )
+
     def entry(self, cell: str) -> Entry:
         """The entry of a cell. Raises KeyError if there is none."""
         for entry in self.entries:
@@ -257,37 +261,6 @@ def measures(aim: Aim, field: Field) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True)
-class Price:
-    """The choice over a rival by a measure: `comparison`, judged among all prices.
-
-    `leads`: the rival is detectably better than every other cell of the setting, including those
-    that may not be recommended. `is_bound`: the value of the rival is a lower bound.
-    """
-
-    rival: Rival
-    cell: str
-    measure: str
-    comparison: Comparison
-    leads: bool = False
-    is_bound: bool = False
-
-    @property
-    def ratio(self) -> Estimate:
-        """The choice's value over the rival's."""
-        return self.comparison.as_estimate
-
-    @property
-    def established(self) -> bool:
-        """Whether a difference is established, from enough blocks for a sentence."""
-        return self.comparison.differs and self.comparison.n >= LEAST_BLOCKS
-
-    @property
-    def rival_is_better(self) -> bool:
-        """Whether the choice is slower, more expensive or larger; for amounts less is better."""
-        return self.comparison.verdict in ("slower", "more")
-
-
-@dataclass(frozen=True)
 class Recommendation:
     """A choice, the order behind it, and the trade-offs considered; `order` has cells' keys."""
 
@@ -312,6 +285,29 @@ class Recommendation:
         """The cells that cannot be told apart from the choice by the aim."""
         weighed, first = self.trade_offs, {self.order[0]}
         return frozenset(first | set(weighed.contenders) if weighed.decided else first)
+
+    @property
+    def choice(self) -> Choice:
+        """What is said of the recommendation."""
+        field, graded = self.field, self.chosen.graded
+        cells = (*self.order, *(price.cell for price in self.prices))
+        beside = [price.cell for price in self.prices if price.rival == "fastest"]
+        return Choice(
+            server=field.server,
+            where=field.where,
+            aim=self.aim,
+            trade_offs=self.trade_offs,
+            order=self.order,
+            names={cell: field.entry(cell).short for cell in cells},
+            security=field.security,
+            grade=graded.grade or GRADES[-1],
+            hybrid=is_pq_hybrid(graded.name),
+            recommended_by=tuple(
+                each.policy.title for each in graded.opinions if each.grade == "recommended"
+            ),
+            prices=self.prices,
+            objection=field.entry(beside[0]).graded.objection if beside else "",
+        )
 
     @property
     def preference(self) -> Preference:

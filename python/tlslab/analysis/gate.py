@@ -18,7 +18,7 @@ baseline may establish a slowdown and never excludes one, a bounded candidate th
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -29,40 +29,11 @@ from tlslab.analysis.stats.power import needed_effect
 from tlslab.analysis.stats.signed_rank import SignedRanks
 from tlslab.domain.estimates import SERVER_COST, quantity
 from tlslab.domain.finding import Comparison
+from tlslab.domain.gate import Gate, Gated, GateVerdict
 from tlslab.domain.stopping import LEAST_BLOCKS
-
-GateVerdict = Literal["slower", "passed", "cannot_tell"]
 
 # How far the least p-value of signed ranks is below the level that it has to reach.
 _FAR_BELOW = 0.25
-
-
-@dataclass(frozen=True)
-class Gated:
-    """A gated ratio: how many times slower B is, its one-sided 95 % bounds, and its verdict.
-
-    If one side is a lower bound, `high` is infinite or `low` is 0.
-
-    `findable`: the slowdown, as a share, that 9 of 10 such runs establish for a single ratio (for
-    one of ten ratios: 84 of 100 runs), whatever the other ratios are.
-    """
-
-    comparison: Comparison
-    slowdown: float
-    low: float
-    high: float
-    verdict: GateVerdict
-    findable: float
-
-
-@dataclass(frozen=True)
-class Gate:
-    """The verdict over all gated ratios; `undecided` are those without an interval or a ratio."""
-
-    verdict: GateVerdict
-    limit: float
-    ratios: tuple[Gated, ...]
-    undecided: tuple[Comparison, ...]
 
 
 def gate(comparisons: Sequence[Comparison], limit: float, estimates: Sequence[str] = ()) -> Gate:

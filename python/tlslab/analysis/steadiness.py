@@ -62,5 +62,4 @@ def notes(trials: Sequence[Labels]) -> tuple[Note, ...]:
 
 
 def _note(kind: RunKind, label: Label, count: int, trials: int) -> Note:
-    code = str(label) if kind == _FIRST else f"{kind}_{label}"
-    return Note(code).in_trials(count, trials)
+    return Note.on("" if kind == _FIRST else kind, label).in_trials(count, trials)

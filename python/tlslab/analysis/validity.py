@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from tlslab.analysis import steadiness
 from tlslab.analysis.measures import (
@@ -15,13 +15,10 @@ from tlslab.analysis.measures import (
 )
 from tlslab.contract.record import RunRecord
 from tlslab.domain.estimates import quantity
-from tlslab.domain.finding import CellVerdict, Note
+from tlslab.domain.finding import CellVerdict, Note, NoteOf
 from tlslab.domain.run_faults import run_faults
 from tlslab.domain.run_record import STARVED, time_lost
 from tlslab.domain.trial import Trial, TrialRun
-
-# The notes of connections kept open have the codes of the others behind this.
-KEEP_ALIVE = "keep_alive_"
 
 # A worker that computes for all but a twentieth of its time has a queue between its waits.
 SATURATED = 0.95
@@ -75,7 +72,7 @@ def judge_trial(trial: Trial, processors: Processors) -> TrialJudgement:
     kept_open = trial.runs.get("keep_alive")
     if kept_open is not None:
         warnings += [
-            replace(note, code=f"{KEEP_ALIVE}{note.code}")
+            Note.on("keep_alive", note.code, note.values)
             for note in run_warnings(kept_open, processors)
         ]
         faults += starved(kept_open, processors)
@@ -216,12 +213,12 @@ def unsaturated(
     """
     done = [judgement for judgement in judgements if judgement is not None]
 
-    def mostly(prefix: str) -> bool:
-        codes = {f"{prefix}neither_saturated", f"{prefix}disturbed"}
-        found = sum(any(note.code in codes for note in each.warnings) for each in done)
+    def mostly(of: NoteOf) -> bool:
+        notes = [[note.bare for note in each.warnings if note.of == of] for each in done]
+        found = sum("neither_saturated" in each or "disturbed" in each for each in notes)
         return 2 * found > len(done)
 
-    new, kept = mostly(""), mostly("keep_alive_")
+    new, kept = mostly(""), mostly("keep_alive")
     return tuple(
         name
         for name in names
@@ -255,4 +252,4 @@ def _class(trial: Trial) -> str:
 
 def _failure(trial: Trial) -> Note:
     message = trial.reason.message if trial.reason else "the trial failed"
-    return Note(f"trial_{_class(trial)}", values={"message": message})
+    return Note.on("trial", _class(trial), {"message": message})

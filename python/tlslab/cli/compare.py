@@ -65,8 +65,8 @@ def command(
     Ends with 1 if no cell could be compared. With --gate the exit code is the gate's verdict.
     """
     from tlslab.cli import comparing
-    from tlslab.cli.gate import GATE
     from tlslab.report.brief import LINES
+    from tlslab.words.gate import GATE
 
     allowed = None if limit is None else as_share(limit, "--gate")
     if gate_by and allowed is None:

@@ -9,7 +9,6 @@ from tlslab.analysis.gate import gate
 from tlslab.analysis.overlay import Side, overlay, two_servers
 from tlslab.cli.console import conclude, err, say
 from tlslab.cli.ending import EXIT_VERDICT
-from tlslab.cli.gate import gate_lines, gate_words
 from tlslab.domain.command_line import did_you_mean
 from tlslab.domain.enough import EQUIVALENCE
 from tlslab.domain.errors import StoreError, UsageError
@@ -18,6 +17,7 @@ from tlslab.domain.run import RunContents
 from tlslab.lab.results import analysed, read_contents
 from tlslab.lab.store import RunFolder
 from tlslab.words import worded
+from tlslab.words.gate import gate_lines, gate_words
 
 EXIT_CANNOT_TELL = 4
 

@@ -9,7 +9,7 @@ from tlslab.cli.options import AS_JSON, DETAILS, argument, option
 from tlslab.domain.grading import RECOMMENDING
 
 if TYPE_CHECKING:
-    from tlslab.advice.choice import Aim
+    from tlslab.domain.recommendation import Aim
 
 
 class Server(StrEnum):

@@ -10,16 +10,17 @@ from shlex import quote
 from rich.box import SIMPLE
 from rich.table import Table
 
-from tlslab.advice.choice import Aim, Recommendation
-from tlslab.advice.emit import FORMS, Form, Offer, offer_of
-from tlslab.advice.explain import comments, explanation, front, pareto_table, reason
+from tlslab.advice.choice import Recommendation
+from tlslab.advice.emit import Offer
 from tlslab.advice.policy import policies_named
 from tlslab.cli.console import WIDTH, conclude, err, say
 from tlslab.cli.ending import EXIT_VERDICT
 from tlslab.domain.errors import CannotRunError, UsageError
+from tlslab.domain.recommendation import Aim, Choice
 from tlslab.domain.wording import counted
-from tlslab.lab.results import recommend
+from tlslab.lab.results import configuration, recommend
 from tlslab.lab.store import RunFolder, to_json
+from tlslab.words.recommendation import explanation, front, pareto_table, reason
 
 # The candidates that are listed without --details.
 CANDIDATES = 8
@@ -44,7 +45,6 @@ def recommended(
     Raises UsageError, StoreError, CannotRunError.
     """
     policies = policies_named(policy)
-    form = FORMS[server]
     found = recommend(RunFolder.open(folder), aim, policies, server)
     if found is None:
         names = ", ".join(each.title for each in policies)
@@ -53,11 +53,10 @@ def recommended(
             "server does none of the rest",
             EXIT_VERDICT,
         )
-    offer = offer_of(found.preference, policies, server)
-    text = form.text(offer, comments(found, form, offer))
+    offer, about, text = configuration(found, server)
     if text is None:
         raise UsageError(
-            f"{form.title} has no setting for what this run compares ({found.field.subject}s)",
+            f"{about.title} has no setting for what this run compares ({found.field.subject}s)",
             "take a run of " + ("suites" if found.field.subject == "group" else "groups"),
         )
     if file is not None:
@@ -65,14 +64,14 @@ def recommended(
     if as_json:
         sys.stdout.write(json.dumps(_as_json(found, offer, text), indent=1) + "\n")
     else:
-        for line in explanation(found, form, offer, day, details):
+        for line in explanation(found.choice, found.field.grounds, about, day, details):
             say(line)
-        _weighed(found, details)
+        _weighed(found.choice, details)
         if server == "nginx":
             say(f"next: tlslab prove --for nginx --baseline YOURS --candidate {quote(str(folder))}")
     if file is None and not as_json:
         sys.stdout.write(text)
-    return conclude(_conclusion(found, form, file), 0)
+    return conclude(_conclusion(found, about.title, file), 0)
 
 
 def _write(text: str, file: Path) -> None:
@@ -82,7 +81,7 @@ def _write(text: str, file: Path) -> None:
         raise CannotRunError(f"{file}: {error.strerror}", "give another --out") from None
 
 
-def _weighed(found: Recommendation, details: bool) -> None:
+def _weighed(found: Choice, details: bool) -> None:
     """Prints the Pareto set and the table of candidates.
 
     `details`: all of them, with the probabilities.
@@ -107,11 +106,11 @@ def _weighed(found: Recommendation, details: bool) -> None:
         say(f"{counted(others, 'more candidate')}: --details")
 
 
-def _conclusion(found: Recommendation, form: Form, file: Path | None) -> str:
+def _conclusion(found: Recommendation, title: str, file: Path | None) -> str:
     where = "" if file is None else f" in {file}"
     if not found.trade_offs.decided and found.aim != "security":
-        return f"configuration for {form.title}{where} by the policies alone: the run cannot tell"
-    return f"configuration for {form.title}{where}"
+        return f"configuration for {title}{where} by the policies alone: the run cannot tell"
+    return f"configuration for {title}{where}"
 
 
 def _as_json(found: Recommendation, offer: Offer, text: str) -> dict[str, object]:
@@ -128,7 +127,7 @@ def _as_json(found: Recommendation, offer: Offer, text: str) -> dict[str, object
             each.title: each.about.successor for each in field.policies if each.about.successor
         },
         "order": list(found.names),
-        "reason": reason(found),
+        "reason": reason(found.choice),
         "verdict": found.trade_offs.verdict,
         "measure": found.trade_offs.measure,
         "prices": [

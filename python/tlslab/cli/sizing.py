@@ -17,6 +17,7 @@ from tlslab.domain.capacity import Objective
 from tlslab.domain.command_line import did_you_mean
 from tlslab.domain.errors import CannotTellError, TlslabError, UsageError
 from tlslab.domain.run import RunContents
+from tlslab.domain.sizing import NoSizingError
 from tlslab.domain.wording import level_label
 from tlslab.experiment import load, shipped
 from tlslab.experiment.cells import contradiction
@@ -27,6 +28,7 @@ from tlslab.report import resume_command
 from tlslab.report.next_steps import NextStep, foot
 from tlslab.report.terminal_results import render_sizing
 from tlslab.words.costs import implausible_words
+from tlslab.words.sizing import refusal
 
 _Levels = Mapping[str, str]
 
@@ -72,15 +74,18 @@ def plan(folder: Path | None, question: Question, as_json: bool) -> int:
             "document_bytes=1024,262144 --blocks N`",
         )
     bounds = Bounds(question.busy_at_most, question.objective)
-    sizing = size(
-        found.model,
-        found.checks,
-        mix,
-        bounds,
-        rate=question.rate,
-        processors=question.processors,
-        measured=found.measured,
-    )
+    try:
+        sizing = size(
+            found.model,
+            found.checks,
+            mix,
+            bounds,
+            rate=question.rate,
+            processors=question.processors,
+            measured=found.measured,
+        )
+    except NoSizingError as why:
+        raise refusal(why) from None
     if as_json:
         typer.echo(json.dumps(to_json(sizing), allow_nan=False))
     else:

@@ -20,7 +20,7 @@ from tlslab.domain.deployment import Deployment
 from tlslab.domain.errors import StoreError
 from tlslab.domain.estimate import Estimate
 from tlslab.domain.factors import DEPLOYED, OFFERED, FactorRow, level_of, levels_of, values_of
-from tlslab.domain.figure import TableCell
+from tlslab.domain.figure import Marked, TableCell
 from tlslab.domain.profile import Profile
 from tlslab.domain.trial import Reason
 
@@ -37,14 +37,18 @@ def _converter() -> Converter:
         converter.register_unstructure_hook(
             kind, make_dict_unstructure_fn(kind, converter, class_=renamed)
         )
-    converter.register_structure_hook(
-        TableCell,
-        lambda cell, _: converter.structure(cell, Estimate) if isinstance(cell, dict) else cell,
-    )
+    converter.register_structure_hook(TableCell, lambda cell, _: _table_cell(converter, cell))
     _flatten_levels(converter, Deployment, DEPLOYED)
     _flatten_levels(converter, Profile, OFFERED)
     converter.register_structure_hook(float | str, lambda place, _: place)
     return converter
+
+
+def _table_cell(converter: Converter, cell: dict[str, Any] | TableCell) -> TableCell:
+    if not isinstance(cell, dict):
+        return cell
+    kind: type[Marked | Estimate] = Marked if "mark" in cell else Estimate
+    return converter.structure(cell, kind)
 
 
 def _flatten_levels(converter: Converter, kind: type[Any], rows: Mapping[str, FactorRow]) -> None:

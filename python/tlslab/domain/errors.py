@@ -69,11 +69,17 @@ _ENGINE_REMEDIES = {"usage": UsageError.default_remedy}
 
 
 class EngineError(CannotRunError):
-    """The engine ended without a record; `class_` is its failure class."""
+    """The engine ended without a record; `class_` is its failure class.
 
-    def __init__(self, class_: str, message: str, remedy: str = "") -> None:
+    `status`: the unexpected status of a response, if that is the failure.
+    """
+
+    def __init__(
+        self, class_: str, message: str, remedy: str = "", status: int | None = None
+    ) -> None:
         super().__init__(message, remedy or _ENGINE_REMEDIES.get(class_, ""))
         self.class_ = class_
+        self.status = status
         if class_ == "usage":
             self.exit_code = UsageError.exit_code
 

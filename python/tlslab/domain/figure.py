@@ -132,6 +132,7 @@ class Figure:
     there. Intervals of stacked bars are those of the single parts.
 
     A logarithmic axis has base 10. `y2_title` names the axis on the right, if a series uses it.
+    `of_setting`: it belongs to one setting, whose table has its numbers.
     Every number drawn is in the series, so that a page can list them below the chart.
     """
 
@@ -146,9 +147,18 @@ class Figure:
     y_log: bool = False
     y2_title: str = ""
     marks: tuple[Mark, ...] = ()
+    of_setting: bool = False
 
 
-TableCell = str | float | int | Estimate | None
+@dataclass(frozen=True)
+class Marked:
+    """An estimate that stands in words, with its interval, after a mark: `at least`, `below`."""
+
+    mark: str
+    found: Estimate
+
+
+TableCell = str | float | int | Estimate | Marked | None
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from tlslab.domain.plan import Excluded
 from tlslab.domain.proof import Proof
 from tlslab.domain.run import Environment
 from tlslab.domain.stacks import Flame, Why
+from tlslab.domain.trial import RunKind
 
 
 @dataclass(frozen=True)
@@ -122,16 +123,32 @@ DIFFERS: tuple[ComparisonVerdict, ...] = ("faster", "slower", "more", "less")
 Values = Mapping[str, Any]
 
 
+# What a note may be on: a kind of run, a trial that failed.
+NoteOf = Literal["", "trial", RunKind]
+
+
 @dataclass(frozen=True)
 class Note:
     """A message that the reader must see: a stable `code`, and the `values` of its sentence.
 
-    `message` is the sentence. The analysis leaves it empty, `words` fills it.
+    `message` is the sentence. The analysis leaves it empty, `words` fills it. `of`: the measurement
+    that the note is on, if it is not the one that loads the server; the code begins with it.
     """
 
     code: str
     message: str = ""
     values: Values = field(default_factory=dict, hash=False)
+    of: NoteOf = ""
+
+    @classmethod
+    def on(cls, of: NoteOf, code: str, values: Values | None = None) -> "Note":
+        """The note with this code on a measurement."""
+        return cls(f"{of}_{code}" if of else code, values=values or {}, of=of)
+
+    @property
+    def bare(self) -> str:
+        """The code without the measurement."""
+        return self.code.removeprefix(f"{self.of}_") if self.of else self.code
 
     def in_trials(self, count: int, trials: int) -> "Note":
         """The note of several trials, of which it applies to `count`."""

@@ -106,6 +106,9 @@ class RunContents:
         return by_cell(self.plan, self.trials)
 
 
+# The fact of a machine that is a size.
+MEMORY = "memory_bytes"
+
 # The facts that define a kind of machine. Rates of different kinds say nothing about a change.
 _KIND_OF_MACHINE = ("system", "architecture", "processor", "usable_processors", "virtual")
 

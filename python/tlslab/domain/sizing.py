@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from tlslab.domain.capacity import Objective
 from tlslab.domain.estimate import Estimate
@@ -29,6 +29,30 @@ class Share:
 
 
 @dataclass(frozen=True)
+class Beyond:
+    """A quantity of a mix outside the measured range from `low` to `high`."""
+
+    factor: str
+    level: str
+    low: int
+    high: int
+
+
+# No number of processors meets the objective; whether one does is open; the calibration may give
+# the mix, or a mix that was held out, a cost of 0 or less.
+NoAnswer = Literal["objective_unmet", "objective_open", "noise", "noise_of_mixes"]
+
+
+class NoSizingError(Exception):
+    """A calibration has no answer to a question: a code, with the values of its sentence."""
+
+    def __init__(self, code: NoAnswer, **values: Any) -> None:
+        super().__init__(code)
+        self.code = code
+        self.values = values
+
+
+@dataclass(frozen=True)
 class Sizing:
     """The processors that a load needs, or the rate that processors carry.
 
@@ -40,7 +64,7 @@ class Sizing:
     that were held out of the fit; `error_bound`: the largest error that the intervals of these
     checks do not exclude (None without any). `blocks`: the blocks of the fit. `busy`: the resulting
     use of the processors; `limit`: what decided. `beyond`: the quantities of the mix outside the
-    measured ranges, in words with the range.
+    measured ranges.
     """
 
     asked: Asked
@@ -61,4 +85,4 @@ class Sizing:
     limit: Limit
     busy_at_most: float
     objective: Objective | None
-    beyond: tuple[str, ...] = ()
+    beyond: tuple[Beyond, ...] = ()

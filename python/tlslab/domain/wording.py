@@ -3,7 +3,6 @@
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
-from tlslab.domain.estimate import Estimate
 from tlslab.domain.factors import FACTORS
 from tlslab.domain.names import find_suite
 
@@ -123,21 +122,6 @@ def few(names: Sequence[str], most: int = 4, first: int = 3, others: str = "othe
 def capital(text: str) -> str:
     """The text with a capital first letter."""
     return text[:1].upper() + text[1:]
-
-
-def with_interval(estimate: Estimate) -> str:
-    """An estimate in words, with its interval if there is one: `3,412 (95 %: 3,390 to 3,440)`."""
-    if estimate.low is None or estimate.high is None:
-        return f"{figure(estimate.value)} ({counted(estimate.n, 'trial')}, no interval)"
-    return f"{figure(estimate.value)} (95 %: {figure(estimate.low)} to {figure(estimate.high)})"
-
-
-def share_with_interval(estimate: Estimate) -> str:
-    """A share in words, with its interval where it has one: `19 % (95 %: 17 to 21)`."""
-    if estimate.low is None or estimate.high is None:
-        return percent(estimate.value)
-    low, high = (percent(end).removesuffix(" %") for end in (estimate.low, estimate.high))
-    return f"{percent(estimate.value)} (95 %: {low} to {high})"
 
 
 def counted(number: int, what: str) -> str:

@@ -1,6 +1,5 @@
 """Discovery of servers that the lab did not start, by single verified connections."""
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
@@ -151,23 +150,22 @@ def _pins(seen: Sequence[_Seen]) -> tuple[Pin, ...]:
 
 def with_status_remedy(error: EngineError) -> EngineError:
     """The error with a remedy for the server's status."""
-    found = re.search(r"status ([1-5][0-9]{2})", error.message)
-    if error.class_ != "http_status" or found is None:
+    status = error.status
+    if status is None:
         return error
-    status = found[1]
     ask = f"--expect-status {status} measures this answer"
-    if status.startswith("3"):
+    if 300 <= status < 400:
         remedy = f"it redirects: give the URL that it leads to, or {ask}"
-    elif status in ("400", "495", "496"):
+    elif status in (400, 495, 496):
         remedy = (
             "if the server asks for a client certificate (`tlslab probe HOST` shows that), load it "
             f"with `tlslab load --client-cert`; or {ask}"
         )
-    elif status in ("401", "403"):
+    elif status in (401, 403):
         remedy = f"it asks for a login: give a page that needs none, or {ask}"
     else:
         remedy = f"give the path of a page that is there, or {ask}"
-    return EngineError(error.class_, error.message, remedy)
+    return EngineError(error.class_, error.message, remedy, status)
 
 
 def _served(

@@ -51,7 +51,7 @@ def answer(output: bytes, code: int, words: str) -> dict[str, Any]:
     if str(data.get("schema", "")).startswith("tlslab.error/"):
         class_ = str(data.get("class", "unknown"))
         message = str(data.get("message", class_))
-        raise EngineError(class_, message, str(data.get("remedy") or ""))
+        raise EngineError(class_, message, str(data.get("remedy") or ""), data.get("status"))
     return data
 
 

@@ -24,7 +24,7 @@ from tlslab.domain.experiment import Experiment
 from tlslab.domain.names import CERTIFICATE_KEYS, find_group, find_suite
 from tlslab.domain.plan import Plan
 from tlslab.domain.proof import SeenTls
-from tlslab.domain.run import Deployed, Environment, TargetInfo
+from tlslab.domain.run import MEMORY, Deployed, Environment, TargetInfo
 from tlslab.domain.selftest import Selftest
 from tlslab.experiment import dumps, file_kind, make_plan
 from tlslab.lab.deployments import Servers
@@ -232,7 +232,7 @@ def machine() -> dict[str, Any]:
         "processor": model,
         "processors": os.cpu_count(),
         "usable_processors": len(os.sched_getaffinity(0)),
-        "memory_bytes": psutil.virtual_memory().total,
+        MEMORY: psutil.virtual_memory().total,
         "virtual": virtual,
         "load_average": os.getloadavg()[0],
     }

@@ -1,15 +1,13 @@
 """From a run folder to its summary and report."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from tlslab import analysis, report, studies
 from tlslab.advice import advised
 from tlslab.advice.choice import (
-    Aim,
     Field,
-    Price,
     Recommendation,
     compared_subject,
     decide,
@@ -18,7 +16,7 @@ from tlslab.advice.choice import (
     rivals,
     terminator,
 )
-from tlslab.advice.emit import REPORTED
+from tlslab.advice.emit import FORMS, REPORTED, Offer, offer_of
 from tlslab.advice.policy import Policy, policies
 from tlslab.advice.setting_grade import Subject
 from tlslab.analysis.compare import Measured
@@ -26,11 +24,15 @@ from tlslab.analysis.ranking import rank
 from tlslab.analysis.trade_offs import measured_cells, ratios, weigh
 from tlslab.domain.errors import TlslabError, UsageError
 from tlslab.domain.experiment import is_ranked
+from tlslab.domain.figure import EMITTED, TextBlock
 from tlslab.domain.finding import Summary
+from tlslab.domain.recommendation import Aim, Configuration, Price
 from tlslab.domain.run import RunContents
+from tlslab.domain.wording import capital
 from tlslab.experiment import loads
 from tlslab.lab.store import RunFolder
 from tlslab.words import worded
+from tlslab.words.recommendation import comments
 
 
 def read_contents(folder: RunFolder) -> RunContents:
@@ -76,9 +78,34 @@ def analyse(folder: RunFolder) -> Summary:
 
 
 def summary_of(contents: RunContents) -> Summary:
-    """The summary of a run, with its advice and its sentences."""
-    summary = analysis.explained(analysed(contents), contents)
-    return worded(advised(summary, recommendations(contents)))
+    """The summary of a run, with its advice, its sentences, and configurations to paste."""
+    recommended = recommendations(contents)
+    summary = advised(analysis.explained(analysed(contents), contents), recommended)
+    texts = () if summary.recommendation is None else _configurations(recommended)
+    return worded(replace(summary, texts=(*summary.texts, *texts)))
+
+
+def _configurations(recommended: Mapping[str, Recommendation]) -> Iterator[TextBlock]:
+    """The files that `tlslab recommend --for SERVER` writes."""
+    for name in REPORTED:
+        if (found := recommended.get(name)) is None:
+            continue
+        _, file, text = configuration(found, name)
+        if text:
+            caption = (
+                f"{capital(file.use)}; recommended by the measurements on {found.field.server}."
+            )
+            yield TextBlock(f"{EMITTED}{name}", f"Configuration: {file.title}", caption, text)
+
+
+def configuration(found: Recommendation, server: str) -> tuple[Offer, Configuration, str | None]:
+    """A server's offer by a recommendation, what is said of its file, and the file.
+
+    The file is None if the server has no setting for what the run compares.
+    """
+    form, offer = FORMS[server], offer_of(found.preference, found.field.policies, server)
+    file = form.about(offer)
+    return offer, file, form.text(offer, comments(found.choice, found.field.grounds, file))
 
 
 def recommend(

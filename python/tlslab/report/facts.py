@@ -7,7 +7,7 @@ from pathlib import Path
 from tlslab.domain.command_line import ONE_RUN, without_options
 from tlslab.domain.factors import FACTORS
 from tlslab.domain.finding import Summary
-from tlslab.domain.run import Environment
+from tlslab.domain.run import MEMORY, Environment
 from tlslab.domain.wording import cell_label
 from tlslab.words.places import host_words
 from tlslab.words.selftest import selftest_words
@@ -50,7 +50,7 @@ def facts(summary: Summary) -> tuple[tuple[str, str], ...]:
         ("tlslab", environment.tlslab),
         ("Self-test", selftest_words(environment.selftest) if environment.selftest else ""),
     ]
-    pairs += [(_words(name), _fact(name, fact)) for name, fact in environment.machine.items()]
+    pairs += [_of_machine(name, fact) for name, fact in environment.machine.items()]
     pairs += [(f"Version of {name}", text) for name, text in environment.versions.items()]
     return tuple(pair for pair in pairs if pair[1])
 
@@ -171,16 +171,14 @@ def _warm_ups(environment: Environment) -> str:
     return "; ".join(dict.fromkeys(reported))
 
 
-def _words(name: str) -> str:
-    return name.removesuffix("_bytes").replace("_", " ").capitalize()
-
-
-def _fact(name: str, fact: object) -> str:
+def _of_machine(name: str, fact: object) -> tuple[str, str]:
+    """A fact of the machine with its name; sizes are in GiB."""
+    if name == MEMORY and isinstance(fact, int):
+        return "Memory", f"{fact / 2**30:.1f} GiB"
+    label = name.replace("_", " ").capitalize()
     if isinstance(fact, bool):
-        return "yes" if fact else "no"
-    if name.endswith("_bytes") and isinstance(fact, int | float):
-        return f"{fact / 2**30:.1f} GiB"
-    return f"{fact:.2f}" if isinstance(fact, float) else str(fact)
+        return label, "yes" if fact else "no"
+    return label, f"{fact:.2f}" if isinstance(fact, float) else str(fact)
 
 
 def _listed(processors: tuple[int, ...]) -> str:

@@ -4,19 +4,26 @@ With two to four values, most of an interval's width is due to their number: suc
 dots, without conclusions. `summary.json` and its CSV keep the intervals.
 """
 
-import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from tlslab.domain.estimate import Estimate
-from tlslab.domain.figure import DataTable, Figure, TableCell
+from tlslab.domain.figure import DataTable, Figure, Marked, TableCell
 from tlslab.domain.finding import CellSummary, Comparison, Summary
 from tlslab.domain.stopping import LEAST_BLOCKS
-from tlslab.words.numbers import INTERVAL, NO_INTERVAL
+from tlslab.words.numbers import NO_INTERVAL
 
 # The method of an estimate whose interval is not shown; replaces any other text.
-NOT_SHOWN = f"fewer than {LEAST_BLOCKS} trials: {NO_INTERVAL}"
+_METHOD = f"fewer than {LEAST_BLOCKS} trials: {NO_INTERVAL}"
 
-_IN_WORDS = re.compile(f" {INTERVAL.pattern}")
+
+@dataclass(frozen=True)
+class Dot(Estimate):
+    """An estimate that is shown without its interval."""
+
+
+@dataclass(frozen=True)
+class DotRatio(Comparison):
+    """A comparison that is shown without its interval."""
 
 
 def shown(summary: Summary) -> Summary:
@@ -48,7 +55,8 @@ def _cell(found: CellSummary) -> CellSummary:
 
 
 def _comparison(found: Comparison) -> Comparison:
-    return replace(found, low=None, high=None, may_differ=None, method=NOT_SHOWN)
+    bare = replace(found, low=None, high=None, may_differ=None, method=_METHOD)
+    return DotRatio(**vars(bare))
 
 
 def _figure(found: Figure) -> Figure:
@@ -60,10 +68,14 @@ def _table(found: DataTable) -> DataTable:
 
 
 def _place(found: TableCell) -> TableCell:
-    if isinstance(found, Estimate):
-        return _bare(found)
-    return _IN_WORDS.sub("", found) if isinstance(found, str) else found
+    match found:
+        case Estimate():
+            return _bare(found)
+        case Marked():
+            return replace(found, found=_bare(found.found))
+        case _:
+            return found
 
 
 def _bare(found: Estimate) -> Estimate:
-    return replace(found, low=None, high=None, method=NOT_SHOWN)
+    return Dot(**vars(replace(found, low=None, high=None, method=_METHOD)))

@@ -6,7 +6,7 @@ from tlslab.domain.estimates import CLIENT_COST, CONNECTIONS, MICRO, SERVER_COST
 from tlslab.domain.finding import Summary
 from tlslab.domain.stopping import LEAST_BLOCKS
 from tlslab.report import view
-from tlslab.words.numbers import NO_INTERVAL, RANGE
+from tlslab.words.numbers import NO_INTERVAL
 from tlslab.words.sentence import varied_label
 
 # The fact of a summary that names the source of the server's processor time.
@@ -17,7 +17,7 @@ def legend(summary: Summary, sections: tuple[view.Section, ...], wide: bool) -> 
     """The lines below the first table; `wide`: the table has all its columns."""
     rows = [row for section in sections for row in section.rows]
     baseline = summary.experiment.baseline
-    if any(RANGE in row.rank for row in rows):
+    if any(row.place is not None and row.place.best < row.place.worst for row in rows):
         yield "#: the ranks that the trials leave open: 1–3 may be first, second or third"
     if any(_without_interval(row) for row in rows):
         yield (
@@ -56,12 +56,13 @@ def legend(summary: Summary, sections: tuple[view.Section, ...], wide: bool) -> 
 
 def _undecided(rows: Sequence[view.Row]) -> Iterator[str]:
     """The meanings of the words below a ratio that establishes no difference."""
-    if any(row.undecided.startswith("at most") for row in rows):
+    verdicts = {row.comparison.verdict for row in rows if row.undecided and row.comparison}
+    if "equivalent" in verdicts:
         yield "at most 4 %: no difference was found, and a larger one is excluded (95 %)"
-    if any(row.undecided == "cannot tell" for row in rows):
+    if "cannot_tell" in verdicts:
         yield "cannot tell: neither a difference is established nor one of over 10 % excluded"
 
 
 def _without_interval(row: view.Row) -> bool:
-    found = row.value(CONNECTIONS)
-    return found is not None and found.interval == NO_INTERVAL
+    found = row.cell.estimates.get(CONNECTIONS)
+    return found is not None and not row.cell.is_bound(CONNECTIONS) and view.lacks_interval(found)

@@ -176,7 +176,7 @@ def _answered(summary: Summary, sections: tuple[view.Section, ...]) -> Iterator[
 def _figures(summary: Summary) -> Iterator[tuple[str, Iterator[str]]]:
     """Titles and numbers of the figures that are small enough to be read."""
     for figure in summary.figures:
-        if figure.id.startswith(view.OF_SECTIONS):
+        if figure.of_setting:
             continue
         grid = figure_grid(figure)
         if len(grid.rows) <= _ROWS and len(grid.columns) <= _COLUMNS:

@@ -3,11 +3,12 @@
 from dataclasses import dataclass
 
 from tlslab.domain.estimate import Estimate
-from tlslab.domain.figure import DataTable, Figure, Point, Series, TableCell
+from tlslab.domain.figure import DataTable, Figure, Marked, Point, Series, TableCell
 from tlslab.domain.wording import figure as figure_text
 from tlslab.report import view
 from tlslab.report.names import long_names, short
 from tlslab.report.table import Cell, Column, Row, Table, exact, interval_words, place_text
+from tlslab.words.numbers import marked_words
 
 
 @dataclass(frozen=True)
@@ -179,6 +180,8 @@ def _place(cell: TableCell) -> Place:
             return word("")
         case str():
             return word(cell)
+        case Marked():
+            return word(marked_words(cell))
         case Estimate():
             return Place(view.value(cell), True)
         case int():

@@ -12,11 +12,11 @@ from functools import cached_property
 
 from tlslab.domain.estimate import Estimate
 from tlslab.domain.estimates import MICROSECONDS, PER_SECOND, SHARE, unit_shown
-from tlslab.domain.figure import DataTable, TableCell
+from tlslab.domain.figure import DataTable, Marked, TableCell
 from tlslab.domain.finding import DIFFERS
 from tlslab.domain.plain import plain
 from tlslab.domain.wording import figure as figure_text
-from tlslab.words.numbers import range_words
+from tlslab.words.numbers import marked_words, range_words
 
 # The number of cells that must share a hint for it to become the row's.
 SHARED = 3
@@ -220,9 +220,9 @@ def column_of(head: str, cells: Sequence[TableCell], name: str = "") -> Column:
         head=head,
         name=name or (f"{head}, {unit}" if unit else head),
         unit=unit,
-        number=bool(known) and not any(isinstance(cell, str) for cell in known),
+        number=bool(known) and not any(isinstance(cell, str | Marked) for cell in known),
         spread=any(estimate.low is not None for estimate in estimates),
-        factor=bool(known) and all(isinstance(cell, str) for cell in known),
+        factor=bool(known) and all(isinstance(cell, str | Marked) for cell in known),
         hint=methods.pop() if len(methods) == 1 else "",
     )
 
@@ -248,6 +248,8 @@ def cell_of(cell: TableCell) -> Cell:
             return Cell()
         case str():
             return Cell(cell)
+        case Marked():
+            return Cell(marked_words(cell))
         case Estimate():
             return tile_cell(cell)
         case _:

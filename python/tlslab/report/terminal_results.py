@@ -1,4 +1,4 @@
-"""Results of `scale`, `size` and `selftest` on a terminal: sentences around a table."""
+"""Results of `scale`, `plan` and `selftest` on a terminal: sentences around a table."""
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -7,21 +7,14 @@ from rich.text import Text
 from tlslab.domain.estimates import estimate_name
 from tlslab.domain.plain import plain
 from tlslab.domain.run import Environment
-from tlslab.domain.scale import BackendScale, Scale, Slope
+from tlslab.domain.scale import BackendScale, Scale
 from tlslab.domain.selftest import Ability, Planted, Selftest
 from tlslab.domain.sizing import Sizing
-from tlslab.domain.wording import counted, figure
 from tlslab.report.numbers import Grid, Place, number, word
 from tlslab.report.terminal_tables import fitting
 from tlslab.words import sizing as sizing_words
-from tlslab.words.numbers import NO_INTERVAL, interval
+from tlslab.words.scale import ONE_LEVEL, lost_words, slope_words
 from tlslab.words.selftest import ability_lines, selftest_notes, share_words
-
-_LABELS = {
-    "client": "client",
-    "server": "server",
-    "kernel": "kernel, both ends",
-}
 
 
 def render_scale(scale: Scale) -> RenderableType:
@@ -47,28 +40,10 @@ def _levels(backend: BackendScale) -> Table:
 def _notes(backend: BackendScale) -> list[Text]:
     """The memory of one connection; if not all were held, only that fact."""
     if not backend.valid:
-        failed = ", ".join(f"{count:,} {name}" for name, count in backend.failed.items()) or "none"
-        attempts = counted(backend.attempts, "connection")
-        held = f"{backend.alive:,} were held, {backend.lost:,} lost"
-        words = f"of {attempts} {held}, failed: {failed}"
-        return [Text(plain(f"{words}: no memory per connection"), style="red")]
+        return [Text(plain(lost_words(backend)), style="red")]
     if not backend.slopes:
-        return [Text("one level gives no slope", style="yellow")]
-    return [Text(_sentence(slope)) for slope in backend.slopes]
-
-
-def _sentence(slope: Slope) -> str:
-    label, unit = _LABELS[slope.what], "KiB per connection"
-    if slope.low is None or slope.high is None:
-        return f"{label}: {_kib(slope.value)} {unit} (two levels: {NO_INTERVAL})"
-    if slope.low <= 0 <= slope.high:
-        low, high = _kib(slope.low), _kib(slope.high)
-        return f"{label}: cannot tell, {low} to {high} {unit} (95 %)"
-    return f"{label}: {_kib(slope.value)} {unit}{interval(slope.low, slope.high, _kib)}"
-
-
-def _kib(size: float) -> str:
-    return figure(size / 1024)
+        return [Text(ONE_LEVEL, style="yellow")]
+    return [Text(slope_words(slope)) for slope in backend.slopes]
 
 
 def render_sizing(sizing: Sizing, environment: Environment) -> RenderableType:

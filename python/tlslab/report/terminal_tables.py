@@ -33,7 +33,7 @@ def made_parts(summary: Summary) -> Iterator[RenderableType]:
     for table in summary.tables:
         yield captioned(table.title, table.caption, table_grid(table))
     for figure in summary.figures:
-        if figure.id.startswith(view.OF_SECTIONS):
+        if figure.of_setting:
             continue
         grid = figure_grid(figure)
         if len(grid.rows) <= _ROWS and len(grid.columns) <= _COLUMNS:

@@ -31,16 +31,13 @@ from tlslab.domain.wording import (
     ratio_figure,
     setting_of,
 )
-from tlslab.report.few_trials import NOT_SHOWN
+from tlslab.report.few_trials import Dot, DotRatio
 from tlslab.words.answer import NOT_ENOUGH
 from tlslab.words.cautions import VERDICTS
 from tlslab.words.numbers import NO_INTERVAL, range_words, rank_words
 from tlslab.words.sentence import varied_label
 
 LIMITS = {CLIENT_COST: CLIENT_LIMIT, SERVER_COST: SERVER_LIMIT}
-
-# How the ids of the figures of a section begin.
-OF_SECTIONS = "setting-"
 
 
 @dataclass(frozen=True)
@@ -54,19 +51,37 @@ class Value:
 
 @dataclass(frozen=True)
 class Row:
-    """One cell in its section's table; `rank` is empty for cells that are not ranked.
+    """One cell in its section's table; `place` is None for cells that are not ranked.
 
-    `leads`: no other cell is detectably better. `undecided` says what the ratio leaves open where
-    it establishes no difference.
+    `comparison`: with the baseline, by the estimate of the section's ratios.
     """
 
     cell: CellSummary
     name: str
-    rank: str
-    leads: bool
-    ratio: Value | None
+    place: RankRange | None
+    comparison: Comparison | None
     is_baseline: bool
-    undecided: str
+
+    @property
+    def rank(self) -> str:
+        """The open ranks; empty without a place."""
+        return "" if self.place is None else rank_words(self.place.best, self.place.worst)
+
+    @property
+    def leads(self) -> bool:
+        """Whether no other cell is detectably better."""
+        return self.place is not None and self.place.best == 1
+
+    @property
+    def ratio(self) -> Value | None:
+        """The ratio to the baseline; None without a comparable one."""
+        found = _comparable(self.comparison)
+        return None if found is None else ratio_value(found)
+
+    @property
+    def undecided(self) -> str:
+        """What the ratio leaves open where it establishes no difference."""
+        return "" if self.comparison is None else undecided(self.comparison)
 
     @property
     def verdict(self) -> str:
@@ -144,30 +159,28 @@ def value(found: Estimate) -> Value:
     """An estimate in figures; two values have an interval that says nothing."""
     if found.n == 2 and found.low != found.high:
         return Value(figure(found.value), "2 trials", f"{found.method}; n = 2")
-    return _value(figure, found.value, (found.low, found.high), f"{found.method}; n = {found.n}")
+    return _value(figure, found.value, found)
 
 
 def ratio_value(found: Comparison) -> Value:
     """A ratio in figures, with as many digits as its interval needs."""
-    interval = (found.low, found.high)
     wide = found.low is None or found.high is None or found.high - found.low >= 0.015
     write = ratio_figure if wide else "{:.3f}".format
-    return _value(write, found.ratio, interval, f"{found.method}; n = {found.n}")
+    return _value(write, found.ratio, found)
 
 
-def _value(
-    write: Callable[[float], str],
-    centre: float,
-    interval: tuple[float | None, float | None],
-    method: str,
-) -> Value:
+def _value(write: Callable[[float], str], centre: float, found: Estimate | Comparison) -> Value:
     """A figure with its interval; one without width is not shown."""
-    low, high = interval
-    if low is None or high is None:
-        words = "" if method.startswith(NOT_SHOWN) else NO_INTERVAL
-        return Value(write(centre), words, method)
-    reported = range_words(write(low), write(high)) if low < high else ""
+    method = f"{found.method}; n = {found.n}"
+    if found.low is None or found.high is None:
+        return Value(write(centre), NO_INTERVAL if lacks_interval(found) else "", method)
+    reported = range_words(write(found.low), write(found.high)) if found.low < found.high else ""
     return Value(write(centre), reported, method)
+
+
+def lacks_interval(found: Estimate | Comparison) -> bool:
+    """Whether there is no interval, of one that might have been shown."""
+    return (found.low is None or found.high is None) and not isinstance(found, Dot | DotRatio)
 
 
 def sections(summary: Summary) -> tuple[Section, ...]:
@@ -219,16 +232,12 @@ def _rows(
 
 def _row(summary: Summary, cell: CellSummary, place: RankRange | None, estimate: str) -> Row:
     baseline = summary.experiment.baseline
-    comparison = find_comparison(summary, cell.key, estimate)
-    reported = comparison is not None and comparison.verdict != "not_comparable"
     return Row(
         cell=cell,
         name=varied_label(cell.factors, baseline),
-        rank="" if place is None else rank_words(place.best, place.worst),
-        leads=place is not None and place.best == 1,
-        ratio=ratio_value(comparison) if comparison is not None and reported else None,
+        place=place,
+        comparison=find_comparison(summary, cell.key, estimate),
         is_baseline=all(cell.factors.get(name) == level for name, level in baseline.items()),
-        undecided="" if comparison is None else undecided(comparison),
     )
 
 

@@ -27,6 +27,7 @@ from tlslab.words import (
     matrix,
     proof,
     reasons,
+    recommendation,
     round_trips,
     validity,
     why,
@@ -48,7 +49,11 @@ _METHODS: Mapping[str, Callable[[Summary], tuple[str, ...]]] = {
     "effects": effects.method,
     "proof": proof.method,
 }
-_OF_ALL: Mapping[str, Sentence] = {**reasons.SENTENCES, **why.SENTENCES}
+_OF_ALL: Mapping[str, Sentence] = {
+    **reasons.SENTENCES,
+    **recommendation.SENTENCES,
+    **why.SENTENCES,
+}
 
 
 def worded(summary: Summary) -> Summary:

@@ -128,10 +128,8 @@ def _failures(failed: Estimate | None) -> str:
         return ""
     if failed.value == 0:
         return "; no operation failed"
-    interval = ""
-    if failed.low is not None and failed.high is not None:
-        interval = f" (95 %: {figure(failed.low * 100)} to {figure(failed.high * 100)})"
-    return f"; {figure(failed.value * 100)} %{interval} of the operations failed"
+    share = with_interval(failed, absent="", form=lambda share: f"{figure(share * 100)} %")
+    return f"; {share} of the operations failed"
 
 
 def _certainty(values: Values, cells: Cells, summary: Summary) -> str:

@@ -253,8 +253,7 @@ def _rival(values: Values | None, summary: Summary) -> str:
         return f"; no difference from {name} is established{left}"
     if values["bound"]:
         return f", at least {ratio_figure(ratio.low)} times that of {name}"
-    ends = f"95 %: {ratio_figure(ratio.low)} to {ratio_figure(ratio.high)}"
-    return f", {ratio_figure(ratio.value)} times ({ends}) that of {name}"
+    return f", {with_interval(ratio, unit='times')} that of {name}"
 
 
 def _no_valid_maximum(values: Values, cells: Cells, summary: Summary) -> str:

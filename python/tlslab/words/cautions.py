@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from tlslab.domain.experiment import is_ranked
-from tlslab.domain.finding import CellSummary, Summary
+from tlslab.domain.finding import CellSummary, Note, Summary
 from tlslab.domain.leading import answering, lead
 from tlslab.domain.wording import cell_label, counted
 
@@ -25,9 +25,9 @@ _GRAVITY = {"failed": 0, "invalid": 1, "at_least": 3, "valid": 4, "unsupported":
 # What the machine may have done to them stands between.
 _OF_THE_RUN = 2
 
-# What a cell's numbers are not worse for, and how the codes on its other measurements begin.
+# What a cell's numbers are not worse for, and its other measurements.
 _BESIDE = ("fallback", "neither_saturated", "refill", "repeated", "start_skew", "steal", "warm_up")
-_OTHER_RUNS = ("client_cost_", "keep_alive_")
+_OTHER_RUNS = ("client_cost", "keep_alive")
 
 # Two measurements of the same thing that do not agree.
 _DISAGREEMENTS = ("littles_law", "server_cost_disagrees", "why_disagrees")
@@ -77,21 +77,22 @@ def warnings(summary: Summary) -> tuple[Caution, ...]:
             for f in summary.findings
             if not f.cells
         ]
-    by_code: dict[str, tuple[str, list[CellSummary]]] = {}
+    by_code: dict[str, tuple[Note, list[CellSummary]]] = {}
     elsewhere = {"unsupported"} if ranked else {"unsupported", "invalid", "failed"}
     for cell in summary.cells:
         for reason in cell.reasons:
             if cell.verdict not in elsewhere:
-                _, cells = by_code.setdefault(reason.code, (reason.message, []))
+                _, cells = by_code.setdefault(reason.code, (reason, []))
                 cells.append(cell)
     leaders = _leaders(summary)
-    for code, (text, cells) in by_code.items():
+    for note, cells in by_code.values():
         names = tuple(cell_label(cell.factors) for cell in cells)
         gravity = min(_GRAVITY[cell.verdict] for cell in cells)
         bounds = any(cell.verdict == "at_least" and cell.key in leaders for cell in cells)
-        worse = (gravity < _OF_THE_RUN or bounds) and not code.startswith((*_BESIDE, *_OTHER_RUNS))
-        decides = worse or code in _DISAGREEMENTS
-        reported.append((gravity, Caution(text, names, len(summary.cells), decides)))
+        beside = note.code in _BESIDE or note.of in _OTHER_RUNS
+        worse = (gravity < _OF_THE_RUN or bounds) and not beside
+        decides = worse or note.code in _DISAGREEMENTS
+        reported.append((gravity, Caution(note.message, names, len(summary.cells), decides)))
     return tuple(caution for _, caution in sorted(reported, key=lambda each: each[0]))
 
 

@@ -7,7 +7,7 @@ from tlslab.domain.estimate import Estimate
 from tlslab.domain.finding import Summary, Values
 from tlslab.domain.stopping import LEAST_BLOCKS
 from tlslab.domain.wording import capital, counted, difference, figure, joined, percent
-from tlslab.words.numbers import with_interval, with_unit
+from tlslab.words.numbers import ends_alone, with_interval, with_unit
 from tlslab.words.sentence import Sentences
 
 # The parts of a connection (analysis.costs.cost_parts).
@@ -28,7 +28,7 @@ def uncertain_words(cost: Estimate) -> str:
     if cost.low <= 0:
         return f"at most {figure(cost.high)} µs (95 %: not told apart from nothing)"
     if too_wide(cost.low, cost.high):
-        return f"{figure(cost.low)} to {figure(cost.high)} µs (95 %)"
+        return ends_alone(cost.low, cost.high, "µs")
     return ""
 
 

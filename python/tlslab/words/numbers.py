@@ -7,6 +7,7 @@ from typing import Literal
 
 from tlslab.domain.estimate import Estimate
 from tlslab.domain.estimates import shown
+from tlslab.domain.figure import Marked
 from tlslab.domain.wording import counted, figure, percent, ratio_figure
 
 # The form of a number by its unit; others have three significant digits.
@@ -58,6 +59,16 @@ def interval(
     if low is None or high is None:
         return ""
     return f" (95 %: {form(low)} to {form(high)}{unit})"
+
+
+def marked_words(found: Marked) -> str:
+    """`at least 19 % (95 %: 17 to 21)`."""
+    return f"{found.mark} {with_interval(found.found, absent='')}".lstrip()
+
+
+def ends_alone(low: float, high: float, unit: str, form: Callable[[float], str] = figure) -> str:
+    """An interval too wide for a number: `1.2 to 9.5 µs (95 %)`."""
+    return f"{form(low)} to {form(high)} {unit} (95 %)"
 
 
 def with_unit(found: Estimate, bound: bool = False) -> str:

@@ -18,7 +18,7 @@ from tlslab.domain.wording import (
     percent,
     percent_as_given,
 )
-from tlslab.words.numbers import with_interval
+from tlslab.words.numbers import interval, with_interval
 from tlslab.words.sentence import Sentences
 
 VERDICTS: Mapping[ProofVerdict, str] = {
@@ -261,9 +261,9 @@ def _break_even(values: Values, cells: Sequence[str], summary: Summary) -> str:
     side, other = ("at most", "returning") if values["at_most"] else ("at least", "new")
     return (
         f"By the server's processor time the candidate pays as long as {side} "
-        f"{percent(share.value)} of connections (95 %: {percent(share.low)} to "
-        f"{percent(share.high)}) are returning clients': {other} ones cost more with it. The "
-        f"verdict takes {percent(values['assumed'])} for granted (--returning)."
+        f"{percent(share.value)} of connections{interval(share.low, share.high, percent)} are "
+        f"returning clients': {other} ones cost more with it. The verdict takes "
+        f"{percent(values['assumed'])} for granted (--returning)."
     )
 
 

@@ -1,10 +1,50 @@
-"""The processors that a load needs, in sentences."""
+"""The answer to a question of sizing in sentences, or why there is none."""
 
+from tlslab.domain.errors import CannotTellError, TlslabError, UsageError
 from tlslab.domain.run import Environment
-from tlslab.domain.sizing import Sizing
+from tlslab.domain.sizing import Beyond, NoSizingError, Sizing
 from tlslab.domain.stopping import LEAST_BLOCKS
-from tlslab.domain.wording import cell_label, counted, difference, figure, joined, percent
-from tlslab.words.numbers import interval
+from tlslab.domain.wording import (
+    cell_label,
+    counted,
+    difference,
+    figure,
+    joined,
+    level_label,
+    percent,
+)
+from tlslab.words.numbers import interval, with_interval
+
+
+def refusal(found: NoSizingError) -> TlslabError:
+    """The error that ends a command without an answer."""
+    values = found.values
+    match found.code:
+        case "objective_unmet":
+            return UsageError(
+                f"no number of processors meets {values['objective']}: a connection alone takes "
+                f"{figure(values['cost_us'] / 1000)} ms of one",
+                "raise the limit of --objective, or plan for cheaper connections (--key, --group)",
+            )
+        case "objective_open":
+            cost = values["cost"]
+            return CannotTellError(
+                f"whether any number of processors meets {values['objective']}, "
+                "this calibration cannot tell: a connection alone takes "
+                f"{figure(cost.value / 1000)} ms of one by its cost, {figure(cost.high / 1000)} ms "
+                "by the upper end of the interval",
+                "raise the limit of --objective, or calibrate with more blocks: `tlslab run "
+                "calibrate --blocks N`",
+            )
+        case "noise":
+            about = f"a connection of this mix costs {with_interval(values['cost'])} µs by it"
+        case "noise_of_mixes":
+            about = "by it a mix that was measured may cost nothing"
+    return CannotTellError(
+        f"the calibration is too noisy to plan with: {about}",
+        f"make it again on a quieter machine, with more than its "
+        f"{counted(values['blocks'], 'block')}: `tlslab run calibrate --blocks N`",
+    )
 
 
 def answer(sizing: Sizing) -> str:
@@ -40,8 +80,8 @@ def cautions(sizing: Sizing) -> list[str]:
         )
     if sizing.beyond:
         lines.append(
-            f"Only an indication: outside of what was measured are {joined(sizing.beyond)}; the "
-            "model's error there is not known."
+            "Only an indication: outside of what was measured are "
+            f"{joined(list(map(_beyond, sizing.beyond)))}; the model's error there is not known."
         )
     most = sizing.processors_high
     if most is not None and sizing.processors < most:
@@ -50,6 +90,10 @@ def cautions(sizing: Sizing) -> list[str]:
             f"{most:,} will, by the whole interval."
         )
     return lines
+
+
+def _beyond(found: Beyond) -> str:
+    return f"{level_label(found.factor, found.level)} (measured: {found.low:,} to {found.high:,})"
 
 
 def cost(sizing: Sizing, environment: Environment) -> str:

@@ -2,14 +2,15 @@
 
 from collections.abc import Callable, Mapping
 
-from tlslab.domain.finding import CellSummary, Note, Values
+from tlslab.domain.finding import CellSummary, Note, NoteOf, Values
 from tlslab.domain.wording import counted, figure, percent
 
-# Runs that a note names, because they are not the one that loads the server.
-_RUNS = {
-    "client_cost": "the run of the client's cost",
-    "keep_alive": "connections kept open",
-    "maximum": "maximum",
+# The measurements that a note names, because they are not the one that loads the server.
+_ABOUT: Mapping[NoteOf, str] = {
+    "client_cost": "the run of the client's cost: ",
+    "keep_alive": "connections kept open: ",
+    "maximum": "maximum: ",
+    "search": "the search was inconclusive: ",
 }
 
 
@@ -125,21 +126,15 @@ _TEXTS: Mapping[str, Callable[[Values], str]] = {
 def message(note: Note) -> str | None:
     """The sentence of a note on a cell's trials; None for a code that is not of them.
 
-    `message` among its values is a sentence of the engine, of a server or of a search. The code of
-    a run that is not the first begins with the run's name.
+    `message` among its values is a sentence of the engine, of a server or of a search.
     """
-    values, code, about = note.values, note.code, ""
-    for kind, words in _RUNS.items():
-        if code.startswith(f"{kind}_"):
-            code, about = code.removeprefix(f"{kind}_"), f"{words}: "
+    values, about = note.values, _ABOUT.get(note.of, "")
     if "message" in values:
         text = str(values["message"])
-    elif code in _TEXTS:
-        text = _TEXTS[code](values)
+    elif note.bare in _TEXTS:
+        text = _TEXTS[note.bare](values)
     else:
         return None
-    if code.startswith("search_"):
-        text = f"the search was inconclusive: {text}"
     if "run" in values and isinstance(values["run"], str):
         text = f"{values['run']}: {text}"
     return f"{_how_often(values)}{about}{text}"

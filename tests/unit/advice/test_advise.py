@@ -10,12 +10,12 @@ from rich.console import Console
 
 from factories.run import SERVER_US, World, made_run
 from factories.worded import advised, summarise
-from tlslab.advice.explain import reason
 from tlslab.domain.finding import Summary
 from tlslab.domain.run import RunContents
 from tlslab.experiment import load, with_levels
 from tlslab.lab.results import recommendations, summary_of
 from tlslab.report import render_html, render_text
+from tlslab.words.recommendation import reason
 
 FASTEST = "TLS_DHE_RSA_WITH_AES_128_GCM_SHA256"
 GOOD = "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"
@@ -64,7 +64,7 @@ def test_the_report_quotes_what_recommend_gives() -> None:
     """One choice, one reason, one order: in the sentence, the texts and the summary."""
     contents = suites_run({**COSTS, GOOD: 401.0})
     found, summary = recommendations(contents)["nginx"], summary_of(contents)
-    assert reason(found) in said(summary)
+    assert reason(found.choice) in said(summary)
     assert summary.recommendation is not None
     assert tuple(summary.recommendation["servers"][0]["order"]) == found.names
     text = text_of(summary, "emit-nginx")

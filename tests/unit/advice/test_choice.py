@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 
 from factories.run import made_run
-from tlslab.advice.choice import Aim, Entry, Field, Recommendation, decide, field_of, measures
-from tlslab.advice.emit import FORMS, offer_of
-from tlslab.advice.explain import comments, explanation, front, left_out_lines, pareto_table, reason
+from tlslab.advice.choice import Entry, Field, Recommendation, decide, field_of, measures
 from tlslab.advice.policy import policies, policies_named
 from tlslab.advice.setting_grade import Graded, Opinion
 from tlslab.analysis.compare import Measured
 from tlslab.analysis.trade_offs import weigh
 from tlslab.domain.finding import CellSummary, CellVerdict
 from tlslab.domain.names import SUITES
-from tlslab.lab.results import priced
+from tlslab.domain.recommendation import Aim
+from tlslab.lab.results import configuration, priced
+from tlslab.words import recommendation as english
 
 BROKEN = "TLS_RSA_WITH_AES_128_GCM_SHA256"
 FAST = "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"
@@ -57,8 +57,13 @@ def recommended(found: list[Measured], aim: Aim = "throughput") -> Recommendatio
 
 
 def said(found: Recommendation, details: bool = False) -> str:
-    offer = offer_of(found.preference, policies(), "nginx")
-    return "\n".join(explanation(found, FORMS["nginx"], offer, DAY, details))
+    _, file, _ = configuration(found, "nginx")
+    lines = english.explanation(found.choice, found.field.grounds, file, DAY, details)
+    return "\n".join(lines)
+
+
+def reason(found: Recommendation) -> str:
+    return english.reason(found.choice)
 
 
 def test_the_fastest_is_not_recommended_when_it_is_broken_and_stands_as_the_price() -> None:
@@ -167,7 +172,7 @@ def test_the_setting_of_the_server_itself_is_taken(server: str, setting: str) ->
 
 def test_the_table_has_the_candidates_in_their_order_with_probabilities() -> None:
     found = recommended(cells(RATES))
-    table = pareto_table(found)
+    table = english.pareto_table(found.choice)
     assert table is not None
     assert [row[0] for row in table.rows] == [
         "ECDHE-RSA-AES128-GCM-SHA256",
@@ -175,13 +180,13 @@ def test_the_table_has_the_candidates_in_their_order_with_probabilities() -> Non
     ]
     assert all(len(row) == len(table.columns) for row in table.rows)
     assert "over 99 %" in str(table.rows[0][2])
-    assert front(found)
+    assert english.front(found.choice)
 
 
 def test_the_head_of_the_file_has_choice_reason_and_objections() -> None:
     found = recommended(cells(RATES))
-    offer = offer_of(found.preference, policies(), "nginx")
-    head = " ".join(comments(found, FORMS["nginx"], offer))
+    _, file, _ = configuration(found, "nginx")
+    head = " ".join(english.comments(found.choice, found.field.grounds, file))
     assert head.startswith("tlslab recommend, aim throughput: ECDHE-RSA-AES128-GCM-SHA256, then")
     assert "left out, 1: RFC 10015 (2026-07): section 4: " in head
     assert ": AES128-GCM-SHA256 Also in this file: suites of TLS 1.3 and groups, which this" in head
@@ -338,10 +343,10 @@ def test_many_objections_are_eight_lines_and_a_count() -> None:
         for name in names
     ]
     many = replace(whole, entries=(*whole.entries, *entries))
-    lines = list(left_out_lines(many))
+    lines = list(english.left_out_lines(many.grounds))
     assert len(lines) == 9
     assert lines[-1] == "left out, 3: for 3 other reasons; --details has all of them"
-    assert len(list(left_out_lines(many, every=True))) == 11
+    assert len(list(english.left_out_lines(many.grounds, every=True))) == 11
 
 
 def test_micro_is_spelt_in_the_file() -> None:
@@ -349,7 +354,6 @@ def test_micro_is_spelt_in_the_file() -> None:
     cost = "keep_alive_server_cpu_us_per_request"
     found = recommended(apart({name: {cost: each} for name, each in costs.items()}))
     assert ": 100 µs; probability" in reason(found)
-    offer = offer_of(found.preference, policies(), "nginx")
-    text = FORMS["nginx"].text(offer, comments(found, FORMS["nginx"], offer))
+    _, _, text = configuration(found, "nginx")
     assert text is not None
     assert " 100 us; probability" in text.replace("\n#  ", "")

@@ -10,9 +10,9 @@ from factories.folder import written
 from factories.run import SERVER_US, World, made_run
 from tlslab.analysis.gate import gate
 from tlslab.cli import run
-from tlslab.cli.gate import gate_lines
 from tlslab.domain.finding import Comparison
 from tlslab.experiment import load, with_levels
+from tlslab.words.gate import gate_lines
 
 FEW = {"tls": ("1.3",), "key": ("ecdsa-p256",), "group": ("X25519", "P-256")}
 

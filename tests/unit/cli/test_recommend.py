@@ -11,7 +11,6 @@ import pytest
 
 from factories.folder import written
 from factories.run import World, made_run
-from tlslab.advice import explain
 from tlslab.advice.emit import FORMS
 from tlslab.advice.policy import policies
 from tlslab.cli import run
@@ -19,6 +18,7 @@ from tlslab.cli.recommend import Server
 from tlslab.cli.recommending import recommended
 from tlslab.domain.wording import few
 from tlslab.experiment import load, with_levels
+from tlslab.words import recommendation
 
 FEW = {"tls": ("1.3",), "key": ("ecdsa-p256",)}
 ALL = ("X25519", "P-256", "P-384", "P-521", "X448", "X25519MLKEM768")
@@ -184,7 +184,7 @@ def test_old_policies_are_said_to_be(folder: Path, capsys: pytest.CaptureFixture
 def test_all_names_are_there_where_details_are_asked_for(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(explain, "few", partial(few, most=1, first=1))
+    monkeypatch.setattr(recommendation, "few", partial(few, most=1, first=1))
     what = ("--for", "nginx", "--policy", "rfc9325")
     brief, whole = (asked(capsys, str(folder), *what, *more)[2] for more in ((), ("--details",)))
     assert re.search(r"left out, 4: no policy speaks of it: \S+ and 3 others\n", brief)

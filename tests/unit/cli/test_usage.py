@@ -228,9 +228,9 @@ def test_a_plan_of_a_run_that_goes_on_has_its_remedy() -> None:
     assert "r/plan.json" in raised.value.remedy
 
 
-@pytest.mark.parametrize("status", ["302", "401", "404", "500"])
-def test_the_remedy_of_a_status_is_an_option_of_each_command_that_names_it(status: str) -> None:
-    refused = EngineError("http_status", f"h answered with status {status}", "")
+@pytest.mark.parametrize("status", [302, 401, 404, 500])
+def test_the_remedy_of_a_status_is_an_option_of_each_command_that_names_it(status: int) -> None:
+    refused = EngineError("http_status", "h answered", status=status)
     remedy = with_status_remedy(refused).remedy
     options = {word for word in remedy.split() if word.startswith("--")}
     assert options == {"--expect-status"}

@@ -44,13 +44,13 @@ def test_a_record_larger_than_a_pipe_does_not_block(script: Script) -> None:
 def test_the_engines_reason_keeps_its_class_and_remedy(script: Script) -> None:
     body = (
         "print(json.dumps({'schema': 'tlslab.error/1', 'class': 'refused',"
-        " 'message': 'nothing listens', 'remedy': 'start it'}))\nsys.exit(3)"
+        " 'message': 'nothing listens', 'remedy': 'start it', 'status': 404}))\nsys.exit(3)"
     )
     with pytest.raises(EngineError) as caught:
         run(script(body))
     error = caught.value
     assert (error.class_, error.message, error.remedy) == ("refused", "nothing listens", "start it")
-    assert error.exit_code == 3
+    assert (error.exit_code, error.status) == (3, 404)
 
 
 def test_an_engine_that_calls_it_wrong_usage_ends_with_2() -> None:

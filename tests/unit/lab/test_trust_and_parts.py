@@ -43,10 +43,10 @@ def test_words_around_a_certificate_do_no_harm(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("status", "words"),
-    [("302", "it redirects"), ("401", "asks for a login"), ("404", "a page that is there")],
+    [(302, "it redirects"), (401, "asks for a login"), (404, "a page that is there")],
 )
-def test_a_status_has_a_remedy_that_fits(status: str, words: str) -> None:
-    error = with_status_remedy(EngineError("http_status", f"h answered with status {status}"))
+def test_a_status_has_a_remedy_that_fits(status: int, words: str) -> None:
+    error = with_status_remedy(EngineError("http_status", "h answered", status=status))
     assert words in error.remedy
     assert f"--expect-status {status}" in error.remedy
     other = EngineError("reset", "h answered with status 302 once", "r")

@@ -3,7 +3,9 @@
 import pytest
 
 from tlslab.domain.estimate import Estimate
-from tlslab.words.numbers import range_words, with_interval
+from tlslab.domain.figure import DataTable, Marked
+from tlslab.lab.store import from_json, to_json
+from tlslab.words.numbers import marked_words, range_words, with_interval
 
 RATE = Estimate(3412.4, 3390.0, 3440.0, 5, "/s", "t")
 BARE = Estimate(3412.4, None, None, 3, "/s", "t")
@@ -29,3 +31,12 @@ def test_a_number_has_its_interval(found: Estimate, options: dict[str, str], tex
 def test_a_range_with_a_sign_has_no_dash_between_its_ends() -> None:
     assert range_words("3.5", "10.4") == "3.5–10.4"
     assert range_words("-2.4", "4.3") == "-2.4 to 4.3"
+
+
+def test_an_estimate_in_the_words_of_a_table_keeps_its_numbers() -> None:
+    share = Estimate(0.19, 0.17, 0.21, 5, "share", "t")
+    marked = Marked("at least", share)
+    assert marked_words(marked) == "at least 19 % (95 %: 17 to 21)"
+    assert marked_words(Marked("", share)) == "19 % (95 %: 17 to 21)"
+    table = DataTable("t", "T", "", ("a", "b", "c"), ((marked, share, "words"),))
+    assert from_json(to_json(table), DataTable) == table

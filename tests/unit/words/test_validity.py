@@ -11,11 +11,11 @@ from tlslab.words.validity import message
     [
         (Note("slowdown").in_trials(2, 2), "the rate fell during the measurement"),
         (
-            Note("client_cost_slowdown").in_trials(1, 2),
+            Note.on("client_cost", "slowdown").in_trials(1, 2),
             "1 of 2 trials: the run of the client's cost: the rate fell during the measurement",
         ),
         (
-            Note("keep_alive_steal", values={"share": 0.25}),
+            Note.on("keep_alive", "steal", {"share": 0.25}),
             "connections kept open: the host took 25 % of the machine's time for others",
         ),
         (
@@ -24,11 +24,11 @@ from tlslab.words.validity import message
             "(ListenOverflows rose by 1,234)",
         ),
         (
-            Note("trial_server_died", values={"message": "it died", "steps": 2, "of": 9}),
+            Note.on("trial", "server_died", {"message": "it died", "steps": 2, "of": 9}),
             "2 of 9 steps failed: it died",
         ),
         (
-            Note("search_still_rising", values={"message": "it rises"}),
+            Note.on("search", "still_rising", {"message": "it rises"}),
             "the search was inconclusive: it rises",
         ),
         (

@@ -27,25 +27,27 @@ pub struct Problem {
     message: String,
     /// The remedy, if it depends on more than the class.
     remedy: Option<String>,
+    /// The unexpected status of the response, if that is the problem.
+    status: Option<u16>,
     exit: u8,
 }
 
 impl Problem {
     /// A mistake in the command line or in a file of the user.
     pub fn usage(message: String) -> Self {
-        Self { class: "usage".to_owned(), message, remedy: None, exit: USAGE }
+        Self::of_class("usage", message, true)
     }
 
     /// A file that cannot be written.
     pub fn output(path: &str, error: &io::Error) -> Self {
         let message = format!("cannot write '{path}': {error}");
-        Self { class: "output".to_owned(), message, remedy: None, exit: COULD_NOT_RUN }
+        Self::of_class("output", message, false)
     }
 
     /// A problem with its class for programs, and whether the usage is at fault.
     pub fn of_class(class: &str, message: String, is_usage: bool) -> Self {
         let exit = if is_usage { USAGE } else { COULD_NOT_RUN };
-        Self { class: class.to_owned(), message, remedy: None, exit }
+        Self { class: class.to_owned(), message, remedy: None, status: None, exit }
     }
 
     /// A mode that needs OpenSSL, in a build that leaves it out.
@@ -72,6 +74,7 @@ impl Problem {
                 "class": self.class,
                 "message": message,
                 "remedy": remedy,
+                "status": self.status,
             });
             writeln!(io::stdout(), "{error}")?;
         }
@@ -221,8 +224,9 @@ impl From<RunError> for Problem {
                 Self::of_class("unsupported", message, true)
             }
             other => {
-                let remedy = other.status().map(remedy_of_status);
-                Self { remedy, ..Self::of_class(&other.class(), message, false) }
+                let status = other.status();
+                let remedy = status.map(remedy_of_status);
+                Self { remedy, status, ..Self::of_class(&other.class(), message, false) }
             }
         }
     }

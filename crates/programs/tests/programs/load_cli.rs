@@ -161,6 +161,8 @@ fn a_server_that_is_not_the_one_asked_for_is_said_in_one_line() {
     let missing = Peer::start(&settings, 0, missing);
     let line = refused(&["--ca", ca.path(), &url(missing.address())], 3, "http_status");
     assert!(line.contains("status 404"), "{line}");
+    let json = run(&["--json", "--ca", ca.path(), &url(missing.address())]).json();
+    assert_eq!(json["status"], 404);
     let preferring = Settings {
         version: Some(Version::Tls12),
         prefers_its_own: true,

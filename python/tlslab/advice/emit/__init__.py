@@ -12,6 +12,7 @@ from tlslab.advice.emit import caddy, domino, tomcat
 from tlslab.advice.emit.offer import Offer, Preference, offer_of
 from tlslab.advice.emit.rows import XML, Rows, comment, jsse_name
 from tlslab.advice.setting_grade import Subject
+from tlslab.domain.recommendation import Configuration
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,11 @@ class Form:
     mark: str
     lines: Callable[[Offer], list[str]]
     lacks: Subject | None = None
+
+    def about(self, offer: Offer) -> Configuration:
+        """What is said of the file."""
+        waiting = tuple(group.name for group in offer.waiting)
+        return Configuration(self.title, self.use, self.order, offer.beside, waiting)
 
     def text(self, offer: Offer, comments: Sequence[str]) -> str | None:
         """The file, with sentences as comments at its head; None without a setting for it."""

@@ -313,7 +313,7 @@ def _why_missing(cell: CapacityCell) -> Note:
             if trial.status == "failed" and trial.reason is not None:
                 return Note(trial.reason.class_, trial.reason.message)
     notes = cell.summary.reasons
-    of_maximum = [note for note in notes if not note.code.startswith(("trial_", "search_"))]
+    of_maximum = [note for note in notes if note.of not in ("trial", "search")]
     return next(iter((*of_maximum, *notes)), Note(cell.summary.verdict, cell.summary.verdict))
 
 

@@ -82,9 +82,8 @@ def over(more: CapacityCell, less: CapacityCell) -> Ratio | None:
 def flag(ratio: Ratio) -> str:
     """What stands before a ratio in a table if a maximum is not known; else empty."""
     if not ratio.is_steady:
-        return "not steady: "
-    bound = "both are lower bounds:" if ratio.bound == "unknown" else ratio.bound
-    return f"{bound} " if bound else ""
+        return "not steady:"
+    return "both are lower bounds:" if ratio.bound == "unknown" else ratio.bound
 
 
 def ratios(

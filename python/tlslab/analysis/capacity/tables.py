@@ -21,11 +21,11 @@ from tlslab.domain.estimates import (
     SHARE,
     statistic,
 )
-from tlslab.domain.figure import DataTable, TableCell
+from tlslab.domain.figure import DataTable, Marked, TableCell
 from tlslab.domain.search import Converged, Inconclusive
 from tlslab.domain.stopping import LEAST_BLOCKS
 from tlslab.domain.validation import judged_words
-from tlslab.domain.wording import percent, share_with_interval
+from tlslab.domain.wording import percent
 
 _PHASES = {
     "connect": "connect: SYN to SYN-ACK",
@@ -34,10 +34,6 @@ _PHASES = {
     "close": "whole: SYN to close",
 }
 
-
-# On one screen, the columns of the maxima beside their rates.
-_MAXIMA = ("server", "server µs/connection", "server busy", "verdict")
-_RATE = "connections/s"
 
 # On one screen, the columns of a server's loads.
 _LOADS = ("offered/s", "completed/s", "mean ms", "p50 ms", "p99 ms", "server busy", "verdict")
@@ -60,8 +56,12 @@ def _maxima(cells: Sequence[CapacityCell], plan: CapacityPlan) -> DataTable:
         "server", "search", "at once", "connections/s at most", "server µs/connection",
         "server busy", "generator busy", "memory MB", "verdict",
     ]  # fmt: skip
+    # On one screen.
+    brief = ["server", "connections/s at most", "server µs/connection", "server busy", "verdict"]
     if plan.objective is not None:
-        columns[4:4] = [f"connections/s with {plan.objective}", "of the maximum"]
+        met = f"connections/s with {plan.objective}"
+        columns[4:4] = [met, "of the maximum"]
+        brief.insert(2, met)
     rows = []
     for cell in cells:
         found = cell.summary.estimates
@@ -90,7 +90,7 @@ def _maxima(cells: Sequence[CapacityCell], plan: CapacityPlan) -> DataTable:
         ),
         columns=tuple(columns),
         rows=tuple(rows),
-        brief=tuple(name for name in columns if name in _MAXIMA or name.startswith(_RATE)),
+        brief=tuple(brief),
     )
 
 
@@ -117,18 +117,18 @@ def _capacity(cell: CapacityCell) -> TableCell:
     return f"{load}{end} ({'confirmed' if found.is_confirmed else 'not confirmed'})"
 
 
-def share_cell(cell: CapacityCell) -> TableCell:
-    """The share of the maximum, with the side on which it is a bound; None if nothing is known.
+def share_cell(cell: CapacityCell) -> Marked | None:
+    """The share of the maximum, as a bound; None if nothing is known.
 
     A load that is not confirmed has no share.
     """
     if cell.capacity is None or cell.share is None:
         return None
     if cell.capacity.bound == "below":
-        return f"below {share_with_interval(cell.share)}"
+        return Marked("below", cell.share)
     if not cell.capacity.is_confirmed or cell.open:
         return None
-    return f"at least {share_with_interval(cell.share)}"
+    return Marked("at least", cell.share)
 
 
 def _megabytes(value: Estimate | None) -> Estimate | None:

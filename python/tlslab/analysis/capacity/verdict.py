@@ -117,7 +117,7 @@ def _verdict(
         return "failed", [Note("not_run")]
     notes = list(_failures(trials))
     if isinstance(search, Inconclusive):
-        notes.append(Note(f"search_{search.reason}", values={"message": search.message}))
+        notes.append(Note.on("search", search.reason, {"message": search.message}))
     bad = [note for t in maxima if (run := t.runs.get("maximum")) is not None
            for note in run_faults("maximum", run.record)]  # fmt: skip
     if not counted_in:
@@ -150,7 +150,7 @@ def _failures(trials: Sequence[Trial]) -> Iterator[Note]:
     for name, count in Counter(reason.class_ for reason in reasons).items():
         message = next(reason.message for reason in reasons if reason.class_ == name)
         values = {"message": message, "steps": count, "of": len(trials)}
-        yield Note(f"trial_{name}", values=values)
+        yield Note.on("trial", name, values)
 
 
 def _limit(counted_in: Sequence[Trial], processors: Processors) -> Limit:

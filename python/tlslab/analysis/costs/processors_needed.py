@@ -12,10 +12,9 @@ from dataclasses import dataclass, replace
 from tlslab.analysis.costs.model import Check, CostModel
 from tlslab.analysis.stats.queue import most_within
 from tlslab.domain.capacity import Objective
-from tlslab.domain.errors import CannotTellError, UsageError
 from tlslab.domain.estimate import Estimate
-from tlslab.domain.sizing import Limit, Share, Sizing
-from tlslab.domain.wording import counted, figure, joined, level_label, with_interval
+from tlslab.domain.sizing import Beyond, Limit, NoSizingError, Share, Sizing
+from tlslab.domain.wording import joined
 
 MICRO = 1e-6
 
@@ -45,16 +44,12 @@ class Bounds:
         return (by_busy, "busy") if by_busy <= by_time else (by_time, "objective")
 
     def check(self, cost_us: float) -> None:
-        """Raises UsageError if no number of processors meets the objective."""
+        """Raises NoSizingError if no number of processors meets the objective."""
         if self.most(1, cost_us)[0] <= 0:
-            raise UsageError(
-                f"no number of processors meets {self.objective}: a connection alone takes "
-                f"{figure(cost_us / 1000)} ms of one",
-                "raise the limit of --objective, or plan for cheaper connections (--key, --group)",
-            )
+            raise NoSizingError("objective_unmet", objective=self.objective, cost_us=cost_us)
 
     def fewest(self, rate: float, cost_us: float) -> int:
-        """The fewest processors for a rate of new connections/s. Raises UsageError."""
+        """The fewest processors for a rate of new connections/s. Raises NoSizingError."""
         self.check(cost_us)
         low, high = 0, 1
         while self.most(high, cost_us)[0] < rate:
@@ -78,8 +73,8 @@ def size(
 
     `measured`: the levels of the cells that have a result.
 
-    Raises UsageError if no number of processors suffices, CannotTellError if the calibration is too
-    noisy for an answer.
+    Raises NoSizingError if no number of processors suffices, or if the calibration is too noisy for
+    an answer.
     """
     error = max((check.error for check in held_out), default=None)
     found = model.cost(mix)
@@ -117,28 +112,21 @@ def size(
     )
 
 
-def _beyond(measured: Sequence[Mapping[str, str]], mix: Mapping[str, str]) -> Iterator[str]:
+def _beyond(measured: Sequence[Mapping[str, str]], mix: Mapping[str, str]) -> Iterator[Beyond]:
     """The quantities of the mix that lie outside the measured ranges."""
     for name in _QUANTITIES:
         levels = [int(factors[name]) for factors in measured if name in factors]
         if name in mix and levels and not min(levels) <= int(mix[name]) <= max(levels):
-            yield f"{level_label(name, mix[name])} (measured: {min(levels):,} to {max(levels):,})"
+            yield Beyond(name, mix[name], min(levels), max(levels))
 
 
 def _fewest(bounds: Bounds, rate: float, cost: Estimate) -> Processors:
-    """The fewest processors for a rate. Raises CannotTellError if there may be none."""
+    """The fewest processors for a rate. Raises NoSizingError if there may be none."""
     fewest = bounds.fewest(rate, cost.value)
     if cost.low is None or cost.high is None:
         return fewest, None, None
     if bounds.most(1, cost.high)[0] <= 0:
-        raise CannotTellError(
-            f"whether any number of processors meets {bounds.objective}, "
-            "this calibration cannot tell: a connection alone takes "
-            f"{figure(cost.value / 1000)} ms of one by its cost, {figure(cost.high / 1000)} ms by "
-            "the upper end of the interval",
-            "raise the limit of --objective, or calibrate with more blocks: `tlslab run calibrate "
-            "--blocks N`",
-        )
+        raise NoSizingError("objective_open", objective=bounds.objective, cost=cost)
     return fewest, bounds.fewest(rate, cost.low), bounds.fewest(rate, cost.high)
 
 
@@ -151,20 +139,12 @@ def _most(bounds: Bounds, processors: int, cost: Estimate) -> Rates:
 
 
 def _refuse_noise(model: CostModel, cost: Estimate, error: float | None) -> None:
-    """Raises CannotTellError if the cost of this mix, or of a held-out mix, may be 0 or less."""
+    """Raises NoSizingError if the cost of this mix, or of a held-out mix, may be 0 or less."""
     least = cost.value if cost.low is None else min(cost.low, cost.value)
-    if least > 0 and error != math.inf:
-        return
-    about = (
-        f"a connection of this mix costs {with_interval(cost)} µs by it"
-        if least <= 0
-        else "by it a mix that was measured may cost nothing"
-    )
-    raise CannotTellError(
-        f"the calibration is too noisy to plan with: {about}",
-        f"make it again on a quieter machine, with more than its "
-        f"{counted(len(model.blocks), 'block')}: `tlslab run calibrate --blocks N`",
-    )
+    if least <= 0:
+        raise NoSizingError("noise", cost=cost, blocks=len(model.blocks))
+    if error == math.inf:
+        raise NoSizingError("noise_of_mixes", blocks=len(model.blocks))
 
 
 def widened(cost: Estimate, bound: float) -> Estimate:

@@ -40,6 +40,7 @@ from tlslab.domain.history import (
     Level,
     missing,
 )
+from tlslab.domain.run import MEMORY
 
 # With fewer runs only steps of more than six standard deviations could be found.
 LEAST_RUNS = 6
@@ -91,7 +92,7 @@ def welch(before: Array, after: Array) -> Interval | None:
 
 
 # Facts that differ between any two runs.
-_OF_ONE_RUN = ("made", "machine: load_average", "machine: memory_bytes")
+_OF_ONE_RUN = ("made", "machine: load_average", f"machine: {MEMORY}")
 
 
 def history(

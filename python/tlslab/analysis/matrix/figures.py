@@ -115,6 +115,7 @@ class Drawn:
         few = any(value.low is None for value in values)
         return Figure(
             id=figure_id(self._number, RANKED_FIGURES[estimate]),
+            of_setting=True,
             title=f"{capital(name)}: {self._where}",
             caption=(
                 "A dot for each trial, and their geometric mean"
@@ -136,6 +137,7 @@ class Drawn:
                 continue
             yield Figure(
                 id=figure_id(self._number, f"{side}-cost"),
+                of_setting=True,
                 title=f"{capital(estimate_name(name))}: {self._where}",
                 caption=(
                     "Of the client that verifies everything: user, in the program; system, in the "
@@ -165,6 +167,7 @@ class Drawn:
             for side, over in cell.summary.cpu_over_time.items():
                 yield Figure(
                     id=figure_id(self._number, f"use-{index}-{side}"),
+                    of_setting=True,
                     title=f"{self._name(cell)}: {side}, {self._where}",
                     caption="Mean over the trials, in slices of a fifth of a second.",
                     kind="areas",

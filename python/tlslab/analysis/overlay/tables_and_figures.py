@@ -23,7 +23,7 @@ from tlslab.domain.wording import capital, difference
 _DRAWN = (CONNECTIONS, SERVER_COST, CLIENT_COST)
 
 # Figures that concern one run alone and are not overlaid.
-_ALONE = ("over-time-", "cpu-time-", "setting-")
+_ALONE = ("over-time-", "cpu-time-")
 
 
 def laid_over(first: Side, second: Side, pairs: Sequence[Pair]) -> Iterator[Figure]:
@@ -34,9 +34,11 @@ def laid_over(first: Side, second: Side, pairs: Sequence[Pair]) -> Iterator[Figu
     ]
     for mine in first.summary.figures:
         other = others.get(mine.id) or _like(mine, second.summary.figures, alone)
-        if other is not None and not mine.id.startswith(_ALONE) and mine.kind == other.kind:
+        if other is None or mine.of_setting or mine.id.startswith(_ALONE):
+            continue
+        if mine.kind == other.kind:
             yield _both(first.name, mine, second.name, other)
-    if all(figure.id.startswith("setting-") for figure in first.summary.figures):
+    if all(figure.of_setting for figure in first.summary.figures):
         yield from _bars(first, second, pairs)
 
 

@@ -96,4 +96,4 @@ class Host(Protocol):
 
 def said_of(host: str, error: EngineError) -> EngineError:
     """An engine's error, with the name of its host in the message."""
-    return EngineError(error.class_, f"{host}: {error.message}", error.remedy)
+    return EngineError(error.class_, f"{host}: {error.message}", error.remedy, error.status)

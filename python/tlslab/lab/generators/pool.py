@@ -22,7 +22,7 @@ class LostInRunError(EngineError):
     """
 
     def __init__(self, error: EngineError, record: RunRecord | None) -> None:
-        super().__init__(error.class_, error.message, error.remedy)
+        super().__init__(error.class_, error.message, error.remedy, error.status)
         self.record = record
 
 

@@ -239,7 +239,7 @@ def _reported(act: Any) -> tuple[str, Any]:
     try:
         return "", act()
     except EngineError as error:
-        return "engine", (error.class_, error.message, error.remedy)
+        return "engine", (error.class_, error.message, error.remedy, error.status)
     except HostLostError as error:
         return "lost", error.reason
     except OSError as error:

@@ -128,8 +128,8 @@ def _rest(summary: Summary, sections: Sequence[view.Section], thrift: Thrift) ->
     """The contents of Details beside warnings, method and the like."""
     times = results.times(summary, sections)
     yield from _why(summary, thrift.flames)
-    costs = [f for f in summary.figures if _of_section(f) and f.kind == "stacked_bars"]
-    uses = [f for f in summary.figures if _of_section(f) and f.kind == "areas" and _has_area(f)]
+    costs = [f for f in summary.figures if f.of_setting and f.kind == "stacked_bars"]
+    uses = [f for f in summary.figures if f.of_setting and f.kind == "areas" and _has_area(f)]
     if costs:
         yield page_parts.figures_part(
             "costs",
@@ -176,13 +176,9 @@ def _own(summary: Summary, drawn: str) -> list[Figure]:
     found = (
         figure
         for figure in summary.figures
-        if figure.id not in (drawn, _WHY) and figure.kind != "ranking" and not _of_section(figure)
+        if figure.id not in (drawn, _WHY) and figure.kind != "ranking" and not figure.of_setting
     )
     return sorted(found, key=lambda figure: not figure.id.startswith(_OPENING))
-
-
-def _of_section(figure: Figure) -> bool:
-    return figure.id.startswith("setting-")
 
 
 def _has_area(figure: Figure) -> bool:

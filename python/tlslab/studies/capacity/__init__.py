@@ -14,13 +14,12 @@ from tlslab.analysis.capacity.summary import measured_cells
 from tlslab.domain.capacity import plan_of
 from tlslab.domain.cell_names import cell_names
 from tlslab.domain.experiment import CAPACITY as KIND
-from tlslab.domain.figure import DataTable, TableCell
+from tlslab.domain.figure import DataTable, Marked, TableCell
 from tlslab.domain.finding import Summary
 from tlslab.domain.run import RunContents
 from tlslab.domain.trial import Trial
 from tlslab.domain.validation import JUDGEMENT_WORDS
 from tlslab.studies.study import Additions, Figures, Study, source
-from tlslab.words.numbers import interval
 
 Row = tuple[TableCell, ...]
 
@@ -78,13 +77,9 @@ def _scaling(cells: Sequence[CapacityCell]) -> Iterator[Row]:
         yield (
             f"connections/s with {m} processors over {n}: {more.factors.get('server', name)}",
             f"{m / n:.2f} (linear)",
-            f"{flag(paired)}{_ratio(ratio.ratio, ratio.low, ratio.high)}",
+            Marked(flag(paired), ratio.as_estimate),
             f"n = {ratio.n}; {ratio.method}",
         )
-
-
-def _ratio(value: float, low: float | None, high: float | None) -> str:
-    return f"{value:.2f}{interval(low, high, '{:.2f}'.format)}"
 
 
 def _climb(cells: Sequence[CapacityCell], study: Figures) -> Iterator[Row]:

@@ -182,7 +182,7 @@ def _over_first(cell: CapacityCell, first: CapacityCell) -> TableCell:
     paired = None if cell is first else over(cell, first)
     ratio = cell.maximum.value / first.maximum.value if paired is None else paired.comparison.ratio
     mark = "" if paired is None else flag(paired)
-    return f"{mark}{ratio_figure(ratio)}" if mark else ratio
+    return f"{mark} {ratio_figure(ratio)}" if mark else ratio
 
 
 def published(cells: Sequence[CapacityCell], study: Figures) -> DataTable:

@@ -12,9 +12,10 @@ from tlslab.analysis.capacity.points import Capacity, LoadBound
 from tlslab.analysis.capacity.tables import share_cell
 from tlslab.domain.capacity import Objective
 from tlslab.domain.estimate import Estimate
+from tlslab.domain.figure import Marked
 from tlslab.domain.loads import Load
 from tlslab.domain.open_maxima import UNSTEADY
-from tlslab.domain.wording import share_with_interval
+from tlslab.words.numbers import marked_words
 
 PLAN = made_plan(objective=Objective("p99", 5.0), repetitions=5)
 
@@ -71,12 +72,17 @@ def test_a_maximum_that_may_be_more_makes_an_upper_bound(measured: CapacityCell)
     # The load may be more, and so may the maximum.
     assert share_cell(found) is None
     below = replace(meeting(measured, WITHIN, "below"), open=("search_still_rising",))
-    assert share_cell(below) == "below 50 % (95 %: 48 to 53)"
+    limit = share_cell(below)
+    assert limit is not None
+    assert marked_words(limit) == "below 50 % (95 %: 48 to 53)"
 
 
 def test_a_table_says_on_which_side_the_share_is_a_bound(measured: CapacityCell) -> None:
-    assert str(share_cell(meeting(measured, WITHIN))).startswith("at least ")
-    assert str(share_cell(meeting(measured, WITHIN, "below"))).startswith("below ")
+    sides: dict[LoadBound, str] = {"between": "at least", "below": "below"}
+    for bound, side in sides.items():
+        limit = share_cell(meeting(measured, WITHIN, bound))
+        assert limit is not None
+        assert limit.mark == side
 
 
 def test_a_load_that_is_not_confirmed_has_no_share_in_a_table(measured: CapacityCell) -> None:
@@ -100,4 +106,4 @@ def test_the_share_is_in_the_finding_and_in_the_table() -> None:
     (values,) = stated(summary, "objective")
     (maxima,) = [each for each in summary.tables if each.id == "maxima"]
     found = maxima.rows[0][maxima.columns.index("of the maximum")]
-    assert found == f"at least {share_with_interval(values['share'])}"
+    assert found == Marked("at least", values["share"])

@@ -1,23 +1,19 @@
 """The verdict of a gate, in lines for a terminal and a job's log."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
-from tlslab.analysis.gate import Gate, Gated
 from tlslab.domain.estimates import estimate_name
+from tlslab.domain.finding import Comparison
+from tlslab.domain.gate import Gate, Gated
 from tlslab.domain.stopping import LEAST_BLOCKS
 from tlslab.domain.wording import cell_label, counted, difference, ratio_figure
 from tlslab.words.numbers import NO_INTERVAL
-
-if TYPE_CHECKING:
-    from tlslab.domain.finding import Comparison
 
 _WORDS = {
     "slower": "slower than allowed",
     "passed": "passes",
     "cannot_tell": "cannot tell",
 }
-
 
 # The lines that a gate prints without --details.
 GATE = 10
@@ -39,14 +35,14 @@ def _gate_lines(found: Gate) -> Iterator[str]:
         yield f"gate: {_where(bare)}: {_without(bare)}: cannot tell"
 
 
-def _without(found: "Comparison") -> str:
+def _without(found: Comparison) -> str:
     """The reason that a ratio cannot be judged."""
     if not found.n or found.verdict == "not_comparable":
         return found.method
     return f"fewer than {LEAST_BLOCKS} trials" if found.n < LEAST_BLOCKS else NO_INTERVAL
 
 
-def _where(found: "Comparison") -> str:
+def _where(found: Comparison) -> str:
     """The cell and the estimate, in words."""
     levels = (part.partition("=") for part in (found.candidate or found.baseline).split(","))
     return (
