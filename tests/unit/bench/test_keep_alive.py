@@ -1,11 +1,9 @@
 """The bars of requests on open connections."""
 
-import json
-
 import pytest
 
 from bench.child import Busy, Run
-from bench.generators import Counted, tlslab_load_requests
+from bench.generators import Counted
 from bench.keep_alive import NEW, OLD, OURS, RIVALS, bars, best
 from bench.results import Results, Sample
 
@@ -39,12 +37,3 @@ def test_each_version_is_held_against_its_best_rival(
     assert [bar.met for bar in bars(found)] == met
     assert best(found, OLD) == ("wrk" if costs["wrk"] < costs["h1"] else "h2load --h1")
     assert best(found, NEW) == "h2load"
-
-
-def test_requests_are_counted_where_connections_never_end() -> None:
-    record = {
-        "outcomes": {"completed": 0, "failed": {"reset": 2}, "unexpected": {}},
-        "requests": 500,
-        "cpu": {"user_us": 30, "system_us": 20},
-    }
-    assert tlslab_load_requests(f"{json.dumps(record)}\n") == Counted(500, 2, 50)

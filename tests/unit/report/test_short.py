@@ -71,7 +71,7 @@ def test_a_ranking_has_answer_picture_and_table_in_this_order() -> None:
     assert places == sorted(places)
 
 
-def test_what_others_recommend_and_publish_is_left_to_the_details() -> None:
+def test_recommendations_and_published_figures_are_in_the_details_only() -> None:
     summary = made("ranking")
     whole, text = printed(render_text(summary)), short(summary)
     assert "Configuration: nginx" in whole

@@ -13,7 +13,7 @@ from tlslab.analysis.history.run_history import welch
 from tlslab.domain.errors import StoreError
 from tlslab.domain.estimate import Estimate
 from tlslab.domain.estimates import OPEN_REQUESTS, OPEN_SERVER_COST
-from tlslab.domain.history import CellHistory, Change, History
+from tlslab.domain.history import CellHistory, EstimateChange, History
 from tlslab.words.history import headline, reason
 
 RATE = "connections_per_s"
@@ -25,7 +25,7 @@ def of(found: History, group: str, estimate: str = RATE) -> CellHistory:
     return next(c for c in found.cells if c.label.endswith(group) and c.estimate == estimate)
 
 
-def only(series: CellHistory) -> Change:
+def only(series: CellHistory) -> EstimateChange:
     (change,) = series.changes
     return change
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from factories.measured import RATE, measured
-from factories.run import Change, World, made_run
+from factories.run import TrialChange, World, made_run
 from factories.saturated import idle, saturated
 from factories.worded import summarise
 from tlslab.analysis.compare import Measured, compare
@@ -64,7 +64,7 @@ def test_the_first_sentence_answers_which_server_carries_more(two: Summary) -> N
 
 @pytest.mark.parametrize("change", [saturated, idle])
 def test_cells_that_may_be_better_than_the_best_are_counted(
-    change: Callable[[set[str]], Change],
+    change: Callable[[set[str]], TrialChange],
 ) -> None:
     world = World(slower={"apache": 1.2}, change=change({"P-384"}))
     summary = summary_of("servers", world)
