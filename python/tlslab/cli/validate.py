@@ -28,7 +28,7 @@ from tlslab.experiment.workload import required_status
 EXIT_DISAGREES = 1
 
 
-class ValidationFormat(StrEnum):
+class TimesFormat(StrEnum):
     """The forms of a validation."""
 
     text = "text"
@@ -70,10 +70,8 @@ def command(
     allow: list[str] | None = ALLOW,
     ca: Path | None = AUTHORITIES,
     insecure: bool = INSECURE,
-    format_: ValidationFormat = option(
-        "Format of standard output; csv has one line per time.",
-        "--format",
-        default=ValidationFormat.text,
+    format_: TimesFormat = option(
+        "Format of standard output; csv: one line per time.", "--format", default=TimesFormat.text
     ),
     as_json: bool = AS_JSON,
 ) -> int:
@@ -98,23 +96,23 @@ def command(
         expect_status=required_status(expect_status or EXPECTED_STATUS),
     )
     validation = validate(request, _report)
-    _print(validation, ValidationFormat.json if as_json else format_)
+    _print(validation, TimesFormat.json if as_json else format_)
     reported = results_words(validation.rates)
     return conclude(reported, 0 if validation.passed else EXIT_DISAGREES)
 
 
-def _print(found: Validation, form: ValidationFormat) -> None:
+def _print(found: Validation, form: TimesFormat) -> None:
     from tlslab.lab.store import to_json
     from tlslab.report.validation import render_validation, validation_csv, validation_markdown
 
     match form:
-        case ValidationFormat.text:
+        case TimesFormat.text:
             out.print(render_validation(found))
-        case ValidationFormat.markdown:
+        case TimesFormat.markdown:
             write_utf8(validation_markdown(found))
-        case ValidationFormat.csv:
+        case TimesFormat.csv:
             write_utf8(validation_csv(found))
-        case ValidationFormat.json:
+        case TimesFormat.json:
             typer.echo(json.dumps(to_json(found) | {"passed": found.passed}))
 
 
