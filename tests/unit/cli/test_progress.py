@@ -148,9 +148,3 @@ def test_after_the_pilot_the_run_says_how_long_it_will_be(forecast: Forecast, li
     lines: list[str] = []
     Lines(lines.append)(events.Forecasted(forecast))
     assert lines == [f"forecast: {line}"]
-
-
-def test_a_lost_generator_has_a_line_at_once() -> None:
-    lines: list[str] = []
-    Lines(lines.append)(events.GeneratorLost("g1", "its node\x1b[2J died"))
-    assert lines == ["warning: the generator g1 was lost: its node [2J died"]

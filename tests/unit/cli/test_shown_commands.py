@@ -48,4 +48,7 @@ def test_the_command_that_shows_what_is_done() -> None:
     request = SimpleNamespace(resume=Path("sp ace"))
     with pytest.raises(UsageError) as caught:
         dry.show(request, Output())  # type: ignore[arg-type]
-    assert "`tlslab report 'sp ace'` says what is done" in caught.value.remedy
+    remedy = caught.value.remedy
+    assert "leave --dry-run out to go on" in remedy
+    assert "sp ace/plan.json" in remedy
+    assert "`tlslab report 'sp ace'` says what is done" in remedy

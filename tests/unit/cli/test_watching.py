@@ -1,6 +1,5 @@
 """The options by which a run can be watched."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +16,6 @@ from tlslab.cli.watching import ANYWHERE, Watching, spelled_out, watched
 from tlslab.domain import events
 from tlslab.domain.command_line import Address
 from tlslab.domain.errors import CannotRunError, UsageError
-from tlslab.domain.finding import Summary
-from tlslab.report.facts import redo_words
 
 
 def test_the_word_after_live_is_not_its_address() -> None:
@@ -34,13 +31,6 @@ def test_a_resumed_run_reads_the_command_as_it_was_meant() -> None:
     words = spelled_out(["run", "groups", "--live", "--ca", "ca.pem"])
     found = options_of(run.make_context("run", [], parent=root), ("tlslab", *words))
     assert (found["page"], found["authority"]) == (ANYWHERE, Path("ca.pem"))
-
-
-def test_another_run_need_not_be_watched(quick_summary: Summary) -> None:
-    command = ("tlslab", "run", "groups", "--live=127.0.0.1:0", "--metrics", ":1", "--quick")
-    environment = replace(quick_summary.environment, command=command)
-    again = redo_words(replace(quick_summary, environment=environment))
-    assert again[:4] == ["tlslab", "run", "groups", "--quick"]
 
 
 def test_addresses_are_checked_before_anything_starts() -> None:
