@@ -117,20 +117,6 @@ def test_processor_use_over_time_adds_up(full: Summary) -> None:
     assert sum(total) / len(total) == pytest.approx(0.985, rel=0.02)
 
 
-def test_abs_block_is_complete(full: Summary) -> None:
-    ab = full.cell(key("X448", "1.2", "rsa-2048")).ab
-    assert ab is not None
-    assert (ab.tls, ab.suite) == ("TLSv1.2", "ECDHE-RSA-AES256-GCM-SHA384")
-    assert (ab.server_key_bits, ab.cipher_bits, ab.temporary_key_bits) == (2048, 256, 448)
-    assert (ab.host, ab.port, ab.server_name) == ("127.0.0.1", 40001, "localhost")
-    assert ab.document_bytes == 4788
-    assert ab.requests_per_s == pytest.approx(ab.complete / ab.seconds)
-    assert ab.ms_per_request == pytest.approx(ab.ms_per_request_across * ab.concurrency)
-    assert list(ab.times) == ["connect", "processing", "waiting", "total"]
-    for row in ab.times.values():
-        assert row.min_ms <= row.median_ms <= row.max_ms
-
-
 def test_an_external_server_has_no_cost_of_its_own() -> None:
     world = World(target="https://127.0.0.1:8443/", managed=False)
     summary = summarise(made_run(world, quick=True))
