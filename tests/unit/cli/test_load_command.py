@@ -20,21 +20,23 @@ from tlslab.domain.errors import CannotRunError, EngineError, UsageError
 from tlslab.lab.generators.pool import LostInRunError
 
 
-@pytest.mark.parametrize("given", [["-n", "1", "URL"], ["--json", "URL"]])
-def test_allowed_hosts_reach_the_engine_in_every_form(given: list[str]) -> None:
-    assert engine_arguments(given, ("bed.example",)) == ["--allow", "bed.example", *given]
-
-
 @pytest.mark.parametrize(
-    "mode", ["--in-memory", "--primitives", "--completion=bash", "--man", "--help", "-V"]
+    ("given", "line"),
+    [
+        ("-n 1 URL", "--allow h -n 1 URL"),
+        ("--json URL", "--allow h --json URL"),
+        ("run -n 1 URL", "--allow h -n 1 URL"),
+        # Modes without a server get no hosts; those without a run do.
+        *((mode, mode) for mode in ("--in-memory", "--primitives", "--completion=bash", "--man")),
+        *((mode, mode) for mode in ("--help", "-V")),
+        *((f"{mode} --json", f"{mode} --json") for mode in ("in-memory", "primitives", "schema")),
+        *((m, f"--allow h {m}") for m in ("--preflight", "--probe=h", "--hold=10", "--print-spec")),
+        # A mode stays the first word.
+        *((f"{mode} x --json", f"{mode} --allow h x --json") for mode in ("probe", "hold")),
+    ],
 )
-def test_modes_without_a_server_get_no_hosts(mode: str) -> None:
-    assert engine_arguments([mode], ("bed.example",)) == [mode]
-
-
-@pytest.mark.parametrize("mode", ["--preflight", "--probe=h", "--hold=10", "--print-spec"])
-def test_modes_without_a_run_are_passed_on_with_the_hosts(mode: str) -> None:
-    assert engine_arguments([mode], ("h",)) == ["--allow", "h", mode]
+def test_allowed_hosts_reach_the_engine_where_there_is_a_server(given: str, line: str) -> None:
+    assert engine_arguments(given.split(), ("h",)) == line.split()
 
 
 @pytest.mark.parametrize(
@@ -64,22 +66,6 @@ def test_the_labs_options_do_not_go_with_output_that_is_no_record(option: str) -
 def test_the_specification_is_not_printed_for_several_generators() -> None:
     with pytest.raises(UsageError, match="--generators is for a load"):
         load_run.load(["--generators", "2", "--print-spec", "URL"])
-
-
-@pytest.mark.parametrize("mode", ["probe", "hold"])
-def test_a_mode_of_the_engine_stays_the_first_word(mode: str) -> None:
-    line = engine_arguments([mode, "x", "--json"], ("h",))
-    assert line == [mode, "--allow", "h", "x", "--json"]
-
-
-@pytest.mark.parametrize("mode", ["in-memory", "primitives", "schema"])
-def test_a_mode_without_a_server_gets_no_hosts(mode: str) -> None:
-    assert engine_arguments([mode, "--json"], ("h",)) == [mode, "--json"]
-
-
-def test_the_word_run_is_left_out() -> None:
-    given = ["-n", "1", "URL"]
-    assert engine_arguments(["run", *given], ("h",)) == engine_arguments(given, ("h",))
 
 
 def test_every_mode_of_the_engine_is_known() -> None:

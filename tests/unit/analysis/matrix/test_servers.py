@@ -49,12 +49,6 @@ def finding(summary: Summary, code: str, words: str = "") -> Finding:
     return next(f for f in summary.findings if f.code == code and words in f.text)
 
 
-def test_the_best_of_each_server_are_compared(two: Summary) -> None:
-    text = finding(two, "servers").text
-    assert "The best of nginx (TLS 1.2, ECDSA P-256, X25519) carries" in text
-    assert "times the best of apache (TLS 1.2, RSA-2048, X25519)" in text
-
-
 def test_the_first_sentence_answers_which_server_carries_more(two: Summary) -> None:
     first, second = answered(two).sentences
     assert first.startswith("The best of nginx (TLS 1.2, ECDSA P-256, X25519) carries")
