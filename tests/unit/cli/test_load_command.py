@@ -15,6 +15,7 @@ from tlslab.cli import load_run
 from tlslab.cli.load_arguments import MODES, conditions_of, engine_arguments, own_options
 from tlslab.cli.load_beside import beside_table
 from tlslab.cli.load_run import pool_spec
+from tlslab.cli.watching import ANYWHERE
 from tlslab.contract.record import RunRecord
 from tlslab.domain.errors import CannotRunError, EngineError, UsageError
 from tlslab.lab.generators.pool import LostInRunError
@@ -87,6 +88,11 @@ def test_the_labs_own_options_are_taken_out() -> None:
     assert rest == ["-c", "9", "URL"]
     assert own == {"--generators": "2", "--on-lost-host": "keep"}
     assert own_options(["-c", "9"]) == (["-c", "9"], {})
+    given = ["--live", "-n", "1", "--metrics", ":9464", "--server-metrics=http://h/", "URL"]
+    rest, own = own_options(given)
+    assert rest == ["-n", "1", "URL"]
+    wanted = {"--live": ANYWHERE.shown, "--metrics": ":9464", "--server-metrics": "http://h/"}
+    assert own == wanted
 
 
 @pytest.mark.parametrize(
@@ -95,6 +101,8 @@ def test_the_labs_own_options_are_taken_out() -> None:
         (["--generators"], "--generators needs a value"),
         (["--generators", "--json"], "--generators needs a value"),
         (["--server-metrics", "-c"], "--server-metrics needs a value"),
+        (["--metrics"], "--metrics needs a value"),
+        (["--live=", "URL"], "--live needs a value"),
         (["--on-lost-host", "keep"], "needs --generators"),
     ],
 )

@@ -10,7 +10,6 @@ from factories.live import Watched, pace, totals
 from tlslab.cli.app import app
 from tlslab.cli.carrying_out import both
 from tlslab.cli.load import command
-from tlslab.cli.load_arguments import own_options
 from tlslab.cli.running import options_of
 from tlslab.cli.watching import ANYWHERE, Watching, spelled_out, watched
 from tlslab.domain import events
@@ -41,18 +40,6 @@ def test_addresses_are_checked_before_anything_starts() -> None:
     )
     with pytest.raises(UsageError, match="--metrics 9464: not an address"):
         Watching.of("9464", None)
-
-
-def test_load_takes_its_own_options_from_among_the_engines() -> None:
-    given = ["--live", "-n", "1", "--metrics", ":9464", "--server-metrics=http://h/", "URL"]
-    rest, own = own_options(given)
-    assert rest == ["-n", "1", "URL"]
-    assert own == {
-        "--live": ANYWHERE.shown, "--metrics": ":9464", "--server-metrics": "http://h/",
-    }  # fmt: skip
-    for wrong in (["--metrics"], ["--metrics", "-n"], ["--live=", "URL"]):
-        with pytest.raises(UsageError, match=f"{wrong[0].rstrip('=')} needs a value"):
-            own_options(wrong)
 
 
 @pytest.mark.parametrize("mode", [["probe", "h"], ["--preflight", "URL"], ["schema", "run"]])
