@@ -1,7 +1,6 @@
 """The stages of the tests: what runs again, what a change touches, the budget."""
 
 import os
-import re
 import subprocess
 import sys
 import time
@@ -193,30 +192,6 @@ def changed(monkeypatch: pytest.MonkeyPatch, minutes: float = 1, passed_s: float
     monkeypatch.setenv("CI_MINUTES", str(minutes))
     monkeypatch.setenv("CI_STARTED", str(time.time() - passed_s))
     return run_tests.main(["changed"])
-
-
-@pytest.mark.parametrize(("kept_s", "row_s"), [(90, 5), (5, 90)])
-def test_a_stage_that_the_budget_does_not_suffice_for_is_named(
-    repository: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
-    kept_s: int,
-    row_s: int,
-) -> None:
-    first = git(repository, "rev-parse", "HEAD")
-    for at, name in enumerate("abc"):
-        commit(repository, name, 10 + at)
-    rows = [
-        f'[stages.{n}]\ncommit = "{first}"\nseconds = {s}\n'
-        for n, s in zip("abc", (5, kept_s, 5), strict=True)
-    ]
-    (repository / "full-run.toml").write_text("".join(rows))
-    monkeypatch.setitem(THREE, "b", replace(THREE["b"], seconds=row_s))
-    assert changed(monkeypatch) == 0
-    said = capfd.readouterr().out.splitlines()
-    assert re.match(r"left out: b: takes about 90 s, [56]\d s are left", said[-4])
-    assert said[-3:-1] == ["a: 3 passed, 0 failed", "c: 3 passed, 0 failed"]
-    assert said[-1] == "all: 6 passed, 0 failed"
 
 
 def test_a_failed_stage_fails_the_run(

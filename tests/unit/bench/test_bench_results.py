@@ -36,19 +36,6 @@ def test_noise_that_a_block_has_in_common_does_not_widen_a_ratio() -> None:
     assert times.high - times.low < 1e-6
 
 
-@pytest.mark.parametrize(
-    ("found", "missed"),
-    [
-        (results(), []),
-        (results(lean=110), [0, 2]),
-        (results(full=160), [1]),
-        (results(floor=7), [2]),
-    ],
-)
-def test_a_bar_is_missed_by_what_it_is_about(found: Results, missed: list[int]) -> None:
-    assert [number for number, bar in enumerate(found.bars()) if not bar.met] == missed
-
-
 def test_a_bar_within_the_interval_is_not_met() -> None:
     """The mean is above the bar, the lower end of the interval is not."""
     found = results()

@@ -1,25 +1,16 @@
 """A quick form of the simulation behind docs/validity.md, the requirements, and the page."""
 
-from dataclasses import replace
-
 import pytest
 
 from bench.simulated import FIXED, PLANS, SEQUENTIAL, Plan, simulate
 from bench.validity import CELLS, FIRST, equal_cells, planted
 from bench.validity_file import (
     FILE,
-    By,
-    Contents,
-    Gated,
-    Longer,
-    Real,
     read,
 )
 from bench.validity_page import PAGE, page
 
 RUNS = 60
-
-RATE, COST = "connections_per_s", "server_cpu_us_per_connection"
 
 
 @pytest.mark.simulation
@@ -31,31 +22,6 @@ def test_equal_cells_are_seldom_called_different_and_a_slower_one_often() -> Non
         assert sum(each.table for each in found) <= 8
         slower = [simulate(plan, 2, 0.01, n, 0.05) for n in range(RUNS)]
         assert sum(each.slower for each in slower) >= 54
-
-
-def day(*longer: Longer, alarms: int = 2, runs: int = 60) -> Real:
-    """A day of real runs."""
-    by = (By(RATE, runs, alarms, 30, 0.95, 0.08),)
-    return Real("2026-11-25", "0.1.0", "A", 2, "6", "command", 5, 500, by, longer)
-
-
-def test_false_alarms_count_where_chance_is_excluded() -> None:
-    assert Contents(real=(day(alarms=6),)).missed() == []
-    assert Contents(real=(day(alarms=9),)).missed() == [
-        f"not met: false alarms by `{RATE}`, 5 % at most: 9 of 60"
-    ]
-
-
-GATED = Gated("2026-11-25", "A", 2, "6", "command", "1%", COST, 30, 0.05, 90.0, 18, 0, 2)
-
-
-def test_the_gate_has_to_stop_slowdowns_and_nothing_else() -> None:
-    assert Contents(gated=(GATED,)).missed() == []
-    weak = replace(GATED, stopped=17, cannot_tell=3)
-    assert len(Contents(gated=(weak,)).missed()) == 1
-    equal = replace(GATED, planted=0.0, stopped=0, passed=15, cannot_tell=5)
-    assert Contents(gated=(equal,)).missed() == []
-    assert len(Contents(gated=(replace(equal, stopped=6, passed=9),)).missed()) == 1
 
 
 @pytest.mark.simulation
