@@ -1,6 +1,7 @@
 """What advice adds to a summary: grades, configurations, a recommendation not by speed alone."""
 
 import io
+import json
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -43,6 +44,20 @@ def said(summary: Summary) -> str:
     """The sentence of the recommendation."""
     (finding,) = [each for each in summary.findings if each.code == "recommendation"]
     return finding.text
+
+
+def test_the_fastest_is_not_recommended_when_it_is_broken() -> None:
+    summary = summary_of(suites_run(COSTS))
+    assert summary.recommendation is not None
+    (server,) = summary.recommendation["servers"]
+    assert server["suite"] == GOOD
+    assert server["order"] == [GOOD, ALSO_GOOD]
+    assert set(server["left_out"]) == {FASTEST, CBC}
+    json.dumps(summary.recommendation)
+    words = said(summary)
+    assert words.startswith("ECDHE-RSA-AES128-GCM-SHA256 is recommended on nginx (")
+    assert "The best of all by new connections/s is DHE-RSA-AES128-GCM-SHA256, not rec" in words
+    assert "48 bits at least are required (and 4 more)" in words
 
 
 def test_the_report_quotes_what_recommend_gives() -> None:
@@ -126,6 +141,16 @@ def test_the_table_has_every_suite_and_small_sizes_on_their_own() -> None:
     assert all(str(row[4]).startswith("https://") for row in reasons.rows)
     assert f"{FASTEST}, DH 2048" not in rows
     assert all(len(row) == len(table.columns) for row in table.rows)
+
+
+def test_the_groups_study_is_advised_as_well() -> None:
+    summary = summary_of(made_run())
+    assert "SSL_DISABLE_CURVE_P521=1" in text_of(summary, "emit-domino")
+    assert "TLS 1.2" in text_of(summary, "emit-domino")
+    assert "ssl_ecdh_curve X25519:prime256v1" in text_of(summary, "emit-nginx")
+    assert not [text for text in summary.texts if text.id == "emit-rwserve"]
+    assert summary.recommendation is not None
+    assert summary.recommendation["servers"][0]["group"] == "X25519"
 
 
 def test_a_level_that_no_server_has_is_not_graded() -> None:

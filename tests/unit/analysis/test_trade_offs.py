@@ -5,8 +5,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pytest
 
+from factories.run import World, made_run
 from tlslab.analysis.compare import Measured
-from tlslab.analysis.trade_offs import ratios, weigh
+from tlslab.analysis.trade_offs import DIMENSIONS, measured_cells, ratios, weigh
 from tlslab.domain.finding import CellSummary, CellVerdict
 
 RATE, COST, BYTES = "connections_per_s", "server_cpu_us_per_connection", "wire_bytes_per_handshake"
@@ -104,6 +105,18 @@ def test_the_pareto_set_weighs_security_too() -> None:
     assert front["fast"] == 1.0
     assert front["safe"] == 1.0
     assert front["neither"] == 0.0
+
+
+def test_a_real_looking_run_has_all_dimensions_with_the_service_time_by_block() -> None:
+    cells = measured_cells(made_run(World(noise=0.005), quick=True))
+    found = weigh(cells, {each.summary.key: 0 for each in cells}, ["service_ms_p99"])
+    assert found.measure.startswith("service_ms_p")
+    assert found.blocks == 5
+    assert set(found.dimensions) <= set(DIMENSIONS)
+    assert {COST, BYTES} < set(found.dimensions)
+    assert sum(name.startswith("service") for name in found.dimensions) == 1
+    (against,) = ratios(cells, [(found.order[0], found.order[-1], COST)])
+    assert (against.ratio < 1, against.verdict) == (True, "faster")
 
 
 def test_ratios_are_tested_as_one_family_and_lower_bounds_establish_what_they_can() -> None:

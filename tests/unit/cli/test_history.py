@@ -200,3 +200,14 @@ def test_a_gate_does_not_take_damage_for_a_slowdown(
     broken = spoiled(runs, tmp_path / "broken")
     assert run(["compare", str(runs / "run-03"), str(broken), "--gate", "3%"]) == 3
     assert "the histogram 'service' is damaged" in capsys.readouterr().err
+
+
+def test_a_run_with_a_damaged_histogram_leaves_the_others_in(
+    runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    broken = spoiled(runs, tmp_path / "broken")
+    assert run(["history", *some(runs, *range(SLOWER_FROM)), str(broken)]) == 0
+    said = capsys.readouterr()
+    assert "warning: broken is left out" in said.err
+    assert "is damaged" in said.err
+    assert said.out.startswith("No change was found in 2 cells.")
