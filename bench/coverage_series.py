@@ -26,8 +26,9 @@ from tlslab.domain.estimates import (
     SERVER_COST,
     SIGNERS_COST,
 )
-from tlslab.domain.loads import LoadRun, loads_of, long_enough_s, next_fraction
+from tlslab.domain.loads import LoadRun, loads_of, long_enough_s
 from tlslab.domain.two_stage import repetitions
+from tlslab.experiment.next_load import next_fraction
 from tlslab.lab.resolution import upper_end
 from tlslab.studies.suites.orders import order_correlation
 

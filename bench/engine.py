@@ -2,7 +2,7 @@
 
 Closed loops keep the server busy all the time. A busy server never sleeps, and hardly ever wakes
 its client. The cost of a connection then has the least noise on both sides, and does not depend on
-which side sleeps when (ADR 0041).
+which side sleeps when (ADR 0016).
 
 Exit codes: 0 every bar met, 1 a bar missed, 3 could not run. BENCH_BLOCKS and BENCH_SECONDS change
 the number of blocks (10) and a run's length (5).

@@ -84,9 +84,7 @@ def test_a_filtered_table_is_saved_without_the_hidden_rows(
 
 
 @pytest.mark.parametrize("place", ["#results", "figure.picture"])
-def test_what_is_copied_of_a_table_and_a_chart_is_what_is_saved(
-    ranking: Opened, place: str
-) -> None:
+def test_a_copied_table_or_chart_equals_the_saved_one(ranking: Opened, place: str) -> None:
     saved = ranking.saved(f"{place} .tools >> text=CSV")
     copied = ranking.copied(f"{place} .tools >> text=Copy")
     assert len(saved) > 5

@@ -194,7 +194,7 @@ def test_it_says_when_tlslab_is_gone(browser: Browser) -> None:
     page.close()
 
 
-def test_what_a_server_says_is_text(browser: Browser) -> None:
+def test_text_of_a_server_is_never_markup(browser: Browser) -> None:
     watched = running(cell=HOSTILE)
     said = replace(totals(10), failed={HOSTILE: 3}, arrivals=13)
     watched.state.take(events.RunEnded(HOSTILE, "capacity", events.EngineEnded("", said)))

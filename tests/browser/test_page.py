@@ -28,7 +28,7 @@ def test_everything_is_read_without_a_script(
         assert page.locator("#method pre").is_visible()
 
 
-def test_what_is_saved_is_what_the_summary_says(
+def test_saved_files_have_the_values_of_the_summary(
     ranking: Opened, summaries: dict[str, Summary]
 ) -> None:
     summary = summaries["ranking"]

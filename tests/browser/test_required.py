@@ -22,5 +22,5 @@ def test_without_a_browser_tests_are_skipped_only_where_they_may_be(
     assert opened.lacking() is None
 
 
-def test_what_must_pass_before_a_change_lands_asks_for_one() -> None:
+def test_ci_requires_a_browser() -> None:
     assert f"export {opened.REQUIRED}=1" in CI.read_text("utf-8").splitlines()

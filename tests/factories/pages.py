@@ -1,6 +1,6 @@
 """Made-up summaries and pages of all kinds, for tests in a browser and for pictures."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from factories.benchmarks import made_contents
@@ -24,7 +24,7 @@ from tlslab.domain.finding import Summary
 from tlslab.domain.workload import KeepAlive, Window
 from tlslab.experiment import load, question
 from tlslab.lab.results import recommendations, summary_of
-from tlslab.report import render_history_html, render_html
+from tlslab.report import render_history_html
 
 HISTORY = "history"
 
@@ -107,10 +107,3 @@ PAGES = (*SUMMARIES, HISTORY)
 def made_history() -> str:
     """The page of sixteen runs in which one group is slower from the ninth on."""
     return render_history_html(history(made_runs({"X25519": [1.0] * 8 + [1.2] * 8})))
-
-
-def made_pages() -> Iterator[tuple[str, str]]:
-    """The names and the texts of all pages."""
-    for name, made in SUMMARIES.items():
-        yield name, render_html(made())
-    yield HISTORY, made_history()

@@ -71,7 +71,7 @@ TIME_SPREAD = 0.12
 
 TEN_BLOCKS = replace(load("groups"), blocks=10, stopping=None)
 
-Change = Callable[[Trial], Trial]
+TrialChange = Callable[[Trial], Trial]
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ class World:
     managed: bool = True
     unsupported: frozenset[str] = frozenset()
     slower: Mapping[str, float] = field(default_factory=dict)
-    change: Change = lambda trial: trial
+    change: TrialChange = lambda trial: trial
     cost_us: Callable[[Mapping[str, str]], float] | None = None
 
 

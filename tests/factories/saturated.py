@@ -3,12 +3,12 @@
 from collections.abc import Collection
 from dataclasses import replace
 
-from factories.run import Change
+from factories.run import TrialChange
 from tlslab.contract.record import CpuTime, WorkerUsage
 from tlslab.domain.trial import Trial, TrialRun
 
 
-def saturated(groups: Collection[str]) -> Change:
+def saturated(groups: Collection[str]) -> TrialChange:
     """Makes the generator of the trials of these groups busy all the time."""
 
     def change(trial: Trial) -> Trial:
@@ -23,7 +23,7 @@ def saturated(groups: Collection[str]) -> Change:
     return change
 
 
-def idle(groups: Collection[str]) -> Change:
+def idle(groups: Collection[str]) -> TrialChange:
     """Makes the server of the trials of these groups idle half of the time."""
 
     def change(trial: Trial) -> Trial:

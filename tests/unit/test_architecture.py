@@ -45,10 +45,3 @@ def test_every_module_that_the_code_map_names_is_there() -> None:
         if not is_there(folder, name)
     ]
     assert missing == []
-
-
-def test_a_module_that_is_elsewhere_is_missing() -> None:
-    report = ROOT / "python" / "tlslab" / "report"
-    assert is_there(report, "page/drawn")
-    assert is_there(report, "svg/")
-    assert not is_there(report, "conductor")

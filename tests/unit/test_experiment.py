@@ -1,6 +1,5 @@
 """Experiment files: reading, and the report of faults."""
 
-import re
 from dataclasses import replace
 from functools import partial
 
@@ -49,8 +48,9 @@ group = ["P-256"]
 """
 
 
-# The line of the file with the requests per connection.
+# Lines of the file.
 PER_CONNECTION = "requests_per_connection = 1"
+TITLE, TLS, BYTES = 'title = "A small one"', 'tls = ["1.3"]', "document_bytes = 10"
 
 
 def test_http_2_with_its_streams_is_read_and_written() -> None:
@@ -118,6 +118,17 @@ def test_a_quick_table_changes_only_what_it_names() -> None:
             "not be more than requests_per_connection",
         ),
         ("[quick]\nblocks = 1", "[quick]\nblocks = -1", "f:27: quick.blocks", "from 1"),
+        (TITLE, f'{TITLE}\nkind = "magic"', "f:4: kind", "one of benchmark, capacity, costs"),
+        (BYTES, f'{BYTES}\nresume = "often"', "workload.resume", "one of none, id, ticket, psk"),
+        (BYTES, f"{BYTES}\nresume_ratio = 0.5", "workload.resume_ratio", "needs a kind of resump"),
+        (BYTES, f'{BYTES}\nresume = "psk"\nresume_ratio = 1.5', "resume_ratio", "from 0 to 1"),
+        (BYTES, f'{BYTES}\nresume = "psk"\nresume_ratio = "all"', "resume_ratio", "from 0 to 1"),
+        (TLS, "processors = [0]", "f:7: factors.processors", "'0'; known: whole numbers from 1"),
+        (TLS, 'processors = ["two"]', "f:7: factors.processors", "unknown name 'two'"),
+        (TLS, "processors = [1.5]", "f:7: factors.processors", "must be a list of texts"),
+        (TLS, 'server = ["Ngin X"]', "factors.server", "'Ngin X'; known: names of targets"),
+        (TLS, "dh_bits = [512]", "factors.dh_bits", "'512'; known: 1024, 2048, 3072, 4096"),
+        (TLS, 'connector = ["apr"]', "factors.connector", "'apr'; known: jsse, openssl"),
     ],
 )
 def test_a_fault_is_reported_with_line_key_and_what_is_allowed(
@@ -214,20 +225,6 @@ experiments = st.builds(
 )
 
 
-@pytest.mark.parametrize(
-    ("keys", "words"),
-    [
-        ('resume = "sometimes"', "workload.resume: must be one of none, id, ticket, psk, psk-only"),
-        ("resume_ratio = 0.5", "workload.resume_ratio: needs a kind of resumption"),
-        ('resume = "psk"\nresume_ratio = 1.5', "must be a number from 0 to 1"),
-        ('resume = "psk"\nresume_ratio = "all"', "must be a number from 0 to 1"),
-    ],
-)
-def test_resumption_is_named_and_its_share_is_one(keys: str, words: str) -> None:
-    with pytest.raises(ExperimentError, match=words):
-        loads(GOOD.replace("document_bytes", keys + "\ndocument_bytes", 1), "f")
-
-
 @given(st.sampled_from(RESUMPTIONS[1:]), st.floats(0, 1))
 def test_resumption_is_read_back_as_it_was_written(resume: str, ratio: float) -> None:
     experiment = loads(GOOD, "f")
@@ -268,37 +265,8 @@ def test_servers_and_how_they_are_set_up_are_factors() -> None:
     assert loads(dumps(experiment), "g").factors == experiment.factors
 
 
-@pytest.mark.parametrize(
-    ("line", "words"),
-    [
-        (
-            "processors = [0]",
-            "f:7: factors.processors: unknown name '0'; known: whole numbers from 1",
-        ),
-        ('processors = ["two"]', "unknown name 'two'"),
-        ('server = ["Ngin X"]', "unknown name 'Ngin X'; known: names of targets"),
-        ("dh_bits = [512]", "unknown name '512'; known: 1024, 2048, 3072, 4096"),
-        ('connector = ["apr"]', "unknown name 'apr'; known: jsse, openssl"),
-        ("processors = [1.5]", "must be a list of texts"),
-    ],
-)
-def test_levels_of_server_side_factors_are_checked(line: str, words: str) -> None:
-    with pytest.raises(ExperimentError, match=re.escape(words)):
-        loads(GOOD.replace('tls = ["1.3"]', line), "f")
-
-
 def test_set_adds_a_server_side_factor_before_the_others() -> None:
     changed = with_levels(loads(GOOD, "f"), {"server": ("nginx", "reference")})
     assert [factor.name for factor in changed.factors] == ["server", "tls", "group"]
     with pytest.raises(UsageError, match="unknown processors 'all'; known: whole numbers"):
         with_levels(loads(GOOD, "f"), {"processors": ("all",)})
-
-
-def test_a_kind_that_is_not_known_is_reported() -> None:
-    text = GOOD.replace('title = "A small one"', 'title = "A small one"\nkind = "magic"')
-    with pytest.raises(
-        ExperimentError,
-        match="f:4: kind: must be one of benchmark, capacity, costs, effects, matrix",
-    ):
-        loads(text, "f")
-    assert loads(text.replace("magic", "matrix"), "f").kind == "matrix"

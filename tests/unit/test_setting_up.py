@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PROGRESS = ROOT / "scripts" / "progress.py"
 FIND_PYTHON = ROOT / "scripts" / "find-python.sh"
 
 
@@ -35,24 +34,6 @@ def test_the_newest_python_that_runs_is_taken(tmp_path: Path) -> None:
     pretend(tmp_path, "python3.13", "3.13", code=127)
     assert found(tmp_path).stdout.strip() == str(tmp_path / "python3.12")
     assert found(tmp_path, "3.11").stdout.strip() == str(tmp_path / "python3.11")
-
-
-def test_a_python_of_pyenv_counts(tmp_path: Path) -> None:
-    pretend(tmp_path, "python3.11", "3.11")
-    installed = tmp_path / "versions" / "3.13.0" / "bin"
-    installed.mkdir(parents=True)
-    pretend(installed, "python3", "3.13")
-    assert found(tmp_path).stdout.strip() == str(installed / "python3")
-
-
-def test_a_command_that_fails_shows_its_last_lines_and_keeps_its_code() -> None:
-    script = "for i in $(seq 100); do echo line $i; done; exit 3"
-    command = [sys.executable, str(PROGRESS), "broken", "--", "sh", "-c", script]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 3
-    assert "line 100\n" in done.stderr
-    assert "line 1\n" not in done.stderr
-    assert "failed in" in done.stdout
 
 
 @pytest.mark.parametrize(("value", "given"), [("", False), ("1", True)])

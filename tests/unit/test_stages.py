@@ -1,21 +1,17 @@
 """The stages of the tests: what runs again, what a change touches, the budget."""
 
 import os
-import re
 import subprocess
 import sys
 import time
 from dataclasses import replace
 from pathlib import Path
 
-import psutil
 import pytest
 import run_tests
 import stages
 from run_tests import Kept
 from stages import Counts, Runner, Stage
-
-from tlslab.servers.process import runs
 
 pytestmark = pytest.mark.slow
 
@@ -90,47 +86,6 @@ def test_a_stage_has_failed_with_tests_that_fail_twice_or_are_many(
     assert (ended.counts, ended.second_attempt) == (counts, [])
 
 
-@pytest.mark.parametrize("broken", ["conftest.py", "test_other.py"])
-def test_files_that_cannot_be_imported_have_no_second_run(tmp_path: Path, broken: str) -> None:
-    folder = tmp_path / "inner"
-    folder.mkdir()
-    (folder / broken).write_text("raise ValueError('broken')\n")
-    [ended] = run(tmp_path, {"a": ()})
-    assert not ended.good
-    assert ended.second_attempt == []
-
-
-def test_a_stage_without_a_test_is_not_good(tmp_path: Path) -> None:
-    [ended] = runner(tmp_path).run([Stage("none", "nothing", run="true")])
-    assert ended.code == 0
-    assert not ended.good
-
-
-def test_a_second_attempt_waits_for_what_runs_beside_at_lower_priority(tmp_path: Path) -> None:
-    places = tmp_path / "places"
-    other = Stage(
-        "other", "others",
-        run=f"until [ -e {places} ]; do sleep 0.1; done; sleep 3; "
-        f"echo other $(nice) >>{places}; echo '7 passed, 0 failed'",
-    )  # fmt: skip
-    one = Stage("some", "some tests", "--rootdir . .", again=True)
-    ended, aside = run(tmp_path, {"a": (1,)}, one, other)
-    assert ended.good
-    assert aside.counts == Counts(passed=7)
-    below = min(os.getpriority(os.PRIO_PROCESS, 0) + stages.LOWER, 19)
-    assert places.read_text().splitlines() == ["a alone", f"other {below}", "a alone"]
-
-
-def test_a_stage_ends_at_its_limit_with_all_that_it_has_started(tmp_path: Path) -> None:
-    pid = tmp_path / "pid"
-    line = f"sleep 60 & echo $! >{pid}; wait"
-    [ended] = runner(tmp_path).run([Stage("long", "long", run=line)], until=time.monotonic() + 1)
-    assert ended.code is None
-    assert ended.cut
-    left = [each for each in psutil.process_iter() if each.pid == int(pid.read_text())]
-    assert not any(map(runs, left))
-
-
 @pytest.mark.parametrize(
     ("line", "counts"),
     [
@@ -169,25 +124,6 @@ def test_patterns_name_files_that_exist() -> None:
     assert empty == []
     own = [path for stage in ROWS.values() for path in stage.pytest.split()]
     assert [path for path in own if not (ROOT / path).exists()] == []
-
-
-def test_a_change_is_followed_by_the_stages_that_test_it() -> None:
-    def due(file: str) -> set[str]:
-        return {stage.name for stage in ROWS.values() if stage.touched_by([file])}
-
-    assert {"fuzz", "bogo"} <= due("crates/wire/src/http/h2/mod.rs")
-    assert {"fuzz", "bogo"} <= due("crates/tls/src/rustls/minimal/handshake.rs")
-    assert {"browser"} <= due("python/tlslab/report/page/results.py")
-    assert {"browser"} <= due("python/tlslab/report/live/page.py")
-    assert {"clusters"} <= due("python/tlslab/lab/generators/several.py")
-    assert {"packages", "pythons"} <= due("pyproject.toml")
-    assert {"packages", "pythons"} <= due("requirements.lock")
-    assert {"documents"} <= due("docs/how-to.md")
-    assert {"slow"} <= due("python/tlslab/analysis/stats/estimate.py")
-    assert {"documents"} <= due("tests/live/test_tutorial.py")
-    assert {"servers"} <= due("signing/core.go")
-    assert due("CHANGELOG.md") == set()
-    assert due("docs/adr/README.md") == set()
 
 
 @pytest.fixture
@@ -251,59 +187,11 @@ def test_the_stage_that_has_waited_longest_comes_first(repository: Path) -> None
     assert [each.name for each in run_tests.due(THREE, kept)] == ["a", "c", "b"]
 
 
-def test_a_change_that_is_not_committed_counts(repository: Path) -> None:
-    kept = {name: Kept(git(repository, "rev-parse", "HEAD"), 5) for name in "abc"}
-    assert run_tests.due(THREE, kept) == []
-    (repository / "c").write_text("new")
-    assert [each.name for each in run_tests.due(THREE, kept)] == ["c"]
-
-
 def changed(monkeypatch: pytest.MonkeyPatch, minutes: float = 1, passed_s: float = 0) -> int:
     monkeypatch.setattr(run_tests, "rows", lambda: THREE)
     monkeypatch.setenv("CI_MINUTES", str(minutes))
     monkeypatch.setenv("CI_STARTED", str(time.time() - passed_s))
     return run_tests.main(["changed"])
-
-
-@pytest.mark.parametrize(("kept_s", "row_s"), [(90, 5), (5, 90)])
-def test_a_stage_that_the_budget_does_not_suffice_for_is_named(
-    repository: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
-    kept_s: int,
-    row_s: int,
-) -> None:
-    first = git(repository, "rev-parse", "HEAD")
-    for at, name in enumerate("abc"):
-        commit(repository, name, 10 + at)
-    rows = [
-        f'[stages.{n}]\ncommit = "{first}"\nseconds = {s}\n'
-        for n, s in zip("abc", (5, kept_s, 5), strict=True)
-    ]
-    (repository / "full-run.toml").write_text("".join(rows))
-    monkeypatch.setitem(THREE, "b", replace(THREE["b"], seconds=row_s))
-    assert changed(monkeypatch) == 0
-    said = capfd.readouterr().out.splitlines()
-    assert re.match(r"left out: b: takes about 90 s, [56]\d s are left", said[-4])
-    assert said[-3:-1] == ["a: 3 passed, 0 failed", "c: 3 passed, 0 failed"]
-    assert said[-1] == "all: 6 passed, 0 failed"
-
-
-def test_no_budget_is_longer_than_the_limit(
-    repository: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    assert changed(monkeypatch, minutes=1_000, passed_s=60 * run_tests.MOST_MINUTES) == 0
-    said = capfd.readouterr().out
-    assert said.count("left out: ") == 3
-    assert "0 s are left" in said
-
-
-def test_a_renamed_file_was_in_its_old_place_too(repository: Path) -> None:
-    first = commit(repository, "a", 10)
-    git(repository, "mv", "a", "elsewhere")
-    git(repository, "commit", "-q", "-m", "moved")
-    kept = {name: Kept(first, 5) for name in "abc"}
-    assert [each.name for each in run_tests.due(THREE, kept)] == ["a"]
 
 
 def test_a_failed_stage_fails_the_run(
@@ -329,34 +217,3 @@ def test_stages_that_passed_are_kept_with_their_commit(
     assert run_tests.main(["all", "b"]) == 0
     kept = run_tests.read_full_run(repository / "full-run.toml")
     assert (kept["a"].commit, kept["b"].commit) == (at, later)
-
-
-def test_nothing_is_kept_of_changes_without_a_commit(
-    repository: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(run_tests, "rows", lambda: THREE)
-    (repository / "a").write_text("new")
-    assert run_tests.main(["all"]) == 2
-    assert "commit the changes first" in capfd.readouterr().out
-    assert not (repository / "full-run.toml").exists()
-
-
-def test_nothing_is_kept_of_files_that_change_meanwhile(
-    repository: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    line = "echo new >>c; git commit -qam c; echo '3 passed, 0 failed'"
-    stages_now = {**THREE, "a": Stage("a", "a", run=line, always=True)}
-    monkeypatch.setattr(run_tests, "rows", lambda: stages_now)
-    commit(repository, "c", 10)
-    assert run_tests.main(["all"]) == 2
-    assert "something was changed meanwhile" in capfd.readouterr().out
-    assert not (repository / "full-run.toml").exists()
-
-
-def test_a_stage_that_has_run_is_not_due_again(
-    repository: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    assert changed(monkeypatch) == 0
-    assert capfd.readouterr().out.splitlines()[-1] == "all: 9 passed, 0 failed"
-    assert changed(monkeypatch) == 0
-    assert capfd.readouterr().out.splitlines()[-1] == "all: 0 passed, 0 failed"

@@ -65,13 +65,3 @@ def test_a_banned_word_is_found(text: str) -> None:
 )
 def test_the_fields_own_use_is_not(text: str) -> None:
     assert found(text) == []
-
-
-def test_a_phrase_is_found_over_two_lines_with_the_line_of_its_start() -> None:
-    assert found("/// The engine's own\n/// client makes it.") == [(1, "own client")]
-    assert found('one = "its own "\ntwo = "client"') == []
-    assert found('("its own "\n"client")') == [(1, "own client")]
-
-
-def test_words_before_the_line_count() -> None:
-    assert found("by Little's\n/// law, and by the scalability\n/// law") == []

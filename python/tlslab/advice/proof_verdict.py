@@ -23,8 +23,7 @@ from tlslab.domain.configuration import BASELINE, CANDIDATE
 from tlslab.domain.doubt import doubt_words
 from tlslab.domain.figure import DataTable
 from tlslab.domain.finding import Answer, Finding, Statement, Summary, Values
-from tlslab.domain.grading import GradeFinding as Offer
-from tlslab.domain.grading import Grading, Outcome, Topic
+from tlslab.domain.grading import GradeFinding, Grading, Outcome, Topic
 from tlslab.domain.proof import ClientChange, PolicyChange, Proof, RoundTrips, SeenTls
 from tlslab.domain.wording import few, joined
 
@@ -162,7 +161,7 @@ def _forbidden(before: Grading, after: Grading) -> Iterator[str]:
             yield f"it offers what {source.title} forbids: {few([each.name for each in new])}"
 
 
-def _forbidden_by(policy: str, grading: Grading) -> list[Offer]:
+def _forbidden_by(policy: str, grading: Grading) -> list[GradeFinding]:
     return [
         each
         for each in grading.found
@@ -170,7 +169,7 @@ def _forbidden_by(policy: str, grading: Grading) -> list[Offer]:
     ]
 
 
-def _thing(found: Offer) -> tuple[Topic, str]:
+def _thing(found: GradeFinding) -> tuple[Topic, str]:
     """The key by which two items are the same; all certificate lifetimes have one key."""
     return found.topic, "" if found.topic == "lifetime" else found.name
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tlslab.domain.finding import Summary
 
 
-class Form(StrEnum):
+class TextForm(StrEnum):
     """The forms of a comparison, in addition to JSON."""
 
     text = "text"
@@ -54,8 +54,8 @@ def command(
         metavar="ESTIMATE",
         panel=FINE,
     ),
-    format_: Form = option(
-        "Format of standard output; markdown is for pull requests.", "--format", default=Form.text
+    format_: TextForm = option(
+        "Format of standard output; markdown for pull requests.", "--format", default=TextForm.text
     ),
     details: bool = DETAILS,
     as_json: bool = AS_JSON,
@@ -78,7 +78,7 @@ def command(
         first, second, None if equivalence is None else as_share(equivalence, "--equivalence")
     )
     asked = ("--equivalence", equivalence) if equivalence is not None else ()
-    is_text = not as_json and format_ is Form.text
+    is_text = not as_json and format_ is TextForm.text
     if is_text:
         show_report(summary, details, (*map(str, runs), *asked), LINES - (GATE if limit else 0))
     else:
@@ -91,13 +91,13 @@ def command(
     return comparing.conclude_gate(summary, allowed, gate_by or [], details or not is_text)
 
 
-def _print(summary: "Summary", form: Form, as_json: bool) -> None:
+def _print(summary: "Summary", form: TextForm, as_json: bool) -> None:
     from tlslab import report
     from tlslab.lab.store import to_json
 
     if as_json:
         typer.echo(json.dumps(to_json(summary), allow_nan=False))
-    elif form == Form.markdown:
+    elif form == TextForm.markdown:
         write_utf8(report.render_markdown(summary))
     else:
         write_utf8(report.render_csv(summary))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tlslab.cli.console import conclude, say
 from tlslab.cli.options import AS_JSON, RUN_FOLDER, option
-from tlslab.domain.command_line import Format
+from tlslab.domain.command_line import ExportFormat
 from tlslab.domain.wording import counted
 
 EXAMPLE = "tlslab export runs/groups-nginx --format csv --out tables"
@@ -14,8 +14,10 @@ EXAMPLE = "tlslab export runs/groups-nginx --format csv --out tables"
 
 def command(
     folder: Path = RUN_FOLDER,
-    format_: Format = option(
-        "Format of the files; hgrm has percentiles of histograms.", "--format", default=Format.csv
+    format_: ExportFormat = option(
+        "Format of the files; hgrm has percentiles of histograms.",
+        "--format",
+        default=ExportFormat.csv,
     ),
     out: Path | None = option("Folder to write to; DIR/export-FORMAT by default.", metavar="DIR"),
     as_json: bool = AS_JSON,

@@ -24,7 +24,7 @@ SCHEMA = "tlslab.grade/1"
 EXIT_CANNOT_TELL = 4
 
 
-class Format(StrEnum):
+class GradingFormat(StrEnum):
     """Forms of the grading."""
 
     text = "text"
@@ -52,7 +52,9 @@ def command(
         metavar="NAME",
         autocompletion=complete_policy,
     ),
-    format_: Format = option("Format of standard output.", "--format", default=Format.text),
+    format_: GradingFormat = option(
+        "Format of standard output.", "--format", default=GradingFormat.text
+    ),
     as_json: bool = AS_JSON,
     day: str | None = option(
         "Day as of which to grade: 2031-01-01; today by default.", "--as-of", metavar="DATE"
@@ -66,7 +68,7 @@ def command(
     wanted = tuple(policy_named(name).name for name in policy or ())
     as_of = _day(day)
     grading = judge(_offered(target, asked), as_of)
-    _print(grading, Format.json if as_json else format_)
+    _print(grading, GradingFormat.json if as_json else format_)
     return _conclude(grading, wanted)
 
 
@@ -90,13 +92,13 @@ def _offered(target: str, asked: Asked) -> "ProbeRecord":
     return from_json(record, ProbeRecord)
 
 
-def _print(grading: Grading, form: Format) -> None:
+def _print(grading: Grading, form: GradingFormat) -> None:
     from tlslab.lab.store import to_json
     from tlslab.report.grade import grading_markdown, render_grading
 
-    if form is Format.json:
+    if form is GradingFormat.json:
         typer.echo(json.dumps({"schema": SCHEMA, **to_json(grading)}, allow_nan=False))
-    elif form is Format.markdown:
+    elif form is GradingFormat.markdown:
         write_utf8(grading_markdown(grading))
     else:
         out.print(render_grading(grading))

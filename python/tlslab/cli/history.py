@@ -15,7 +15,7 @@ from tlslab.domain.history import History
 EXIT_CODES = {"not_slower": 0, "slower": 1, "cannot_tell": 4}
 
 
-class Format(StrEnum):
+class HistoryFormat(StrEnum):
     """The forms of a history."""
 
     text = "text"
@@ -39,10 +39,10 @@ def command(
     across_machines: bool = flag(
         "Join the runs of unlike machines in one history.", "--across-machines", panel=FINE
     ),
-    format_: Format = option(
+    format_: HistoryFormat = option(
         "Format of standard output; csv has one line per value of a run.",
         "--format",
-        default=Format.text,
+        default=HistoryFormat.text,
     ),
     details: bool = DETAILS,
     as_json: bool = AS_JSON,
@@ -60,10 +60,10 @@ def command(
     if page is not None and page.suffix != ".html":
         raise UsageError(f"--out {page}: not a page", "give a file like history.html")
     found = history(usable_runs(folders), least, across_machines)
-    if format_ is Format.text and not as_json:
+    if format_ is HistoryFormat.text and not as_json:
         _show(found, details, folders)
     else:
-        _print(found, Format.json if as_json else format_)
+        _print(found, HistoryFormat.json if as_json else format_)
     if page is not None:
         _write(page, report.render_history_html(found))
     return conclude(report.history_reason(found), EXIT_CODES[found.verdict])
@@ -78,18 +78,18 @@ def _show(found: History, details: bool, folders: list[Path]) -> None:
         show(report.render_history_short(found, tuple(map(str, folders))))
 
 
-def _print(found: History, form: Format) -> None:
+def _print(found: History, form: HistoryFormat) -> None:
     from tlslab import report
     from tlslab.lab.store import to_json
 
     match form:
-        case Format.html:
+        case HistoryFormat.html:
             write_utf8(report.render_history_html(found))
-        case Format.markdown:
+        case HistoryFormat.markdown:
             write_utf8(report.render_history_markdown(found))
-        case Format.csv:
+        case HistoryFormat.csv:
             write_utf8(report.render_history_csv(found))
-        case Format.json:
+        case HistoryFormat.json:
             typer.echo(json.dumps(to_json(found), allow_nan=False))
 
 

@@ -34,7 +34,7 @@ SIDES = "The two configurations"
 COUNTS = "What counts"
 
 
-class Server(StrEnum):
+class ReadServer(StrEnum):
     """Servers whose configuration files can be read."""
 
     nginx = "nginx"
@@ -44,7 +44,7 @@ class Server(StrEnum):
 class Options:
     """What is proved, and how; fields that the request for a run has too have its names."""
 
-    server: Server | None = option("Server whose configuration files these are.", "--for")
+    server: ReadServer | None = option("Server whose configuration files these are.", "--for")
     baseline: Path | None = option(
         "Present configuration: a file with ssl_* directives, a server block, or the output "
         "of nginx -T. Only TLS settings are taken from it.",

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from tlslab.domain.recommendation import Aim
 
 
-class Server(StrEnum):
+class EmittedServer(StrEnum):
     """Servers for which a configuration can be written."""
 
     nginx = "nginx"
@@ -51,7 +51,9 @@ EXAMPLE = "tlslab recommend runs/groups-nginx --for nginx > tls.conf"
 
 def command(
     folder: Path = argument("Run folder of groups or suites.", default=..., metavar="DIR"),
-    server: Server = option("Server for which to write the configuration.", "--for", default=...),
+    server: EmittedServer = option(
+        "Server for which to write the configuration.", "--for", default=...
+    ),
     aim: AimName = option(
         "Quality to optimise, among the settings to which no policy objects.",
         default=AimName.throughput,

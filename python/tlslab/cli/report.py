@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tlslab.lab.store import RunFolder
 
 
-class Format(StrEnum):
+class ReportFormat(StrEnum):
     """The forms of a report."""
 
     text = "text"
@@ -33,10 +33,10 @@ EXAMPLE = "tlslab report runs/groups-nginx"
 
 def command(
     folder: Path = RUN_FOLDER,
-    format_: Format = option(
+    format_: ReportFormat = option(
         "Format of standard output. ab: the form of ab; folded: the call stacks of --why.",
         "--format",
-        default=Format.text,
+        default=ReportFormat.text,
     ),
     details: bool = DETAILS,
     as_json: bool = AS_JSON,
@@ -49,13 +49,13 @@ def command(
     from tlslab.lab.store import RunFolder
 
     if as_json:
-        format_ = Format.json
+        format_ = ReportFormat.json
     run = RunFolder.open(folder)
-    if format_ is Format.folded:
+    if format_ is ReportFormat.folded:
         write_utf8(_folded(run))
         return 0
     summary = analyse(run)
-    if format_ is Format.text:
+    if format_ is ReportFormat.text:
         show_report(summary, details, (str(folder),))
     else:
         _print(summary, format_)
@@ -76,18 +76,18 @@ def _folded(run: "RunFolder") -> str:
     return "\n".join(lines) + "\n"
 
 
-def _print(summary: "Summary", format_: Format) -> None:
+def _print(summary: "Summary", format_: ReportFormat) -> None:
     from tlslab import report
     from tlslab.lab.store import to_json
 
     match format_:
-        case Format.html:
+        case ReportFormat.html:
             write_utf8(report.render_html(summary))
-        case Format.markdown:
+        case ReportFormat.markdown:
             write_utf8(report.render_markdown(summary))
-        case Format.csv:
+        case ReportFormat.csv:
             write_utf8(report.render_csv(summary))
-        case Format.json:
+        case ReportFormat.json:
             sys.stdout.write(json.dumps(to_json(summary), allow_nan=False, indent=1) + "\n")
-        case Format.ab:
+        case ReportFormat.ab:
             sys.stdout.write(report.render_ab(summary))

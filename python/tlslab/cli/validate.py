@@ -28,7 +28,7 @@ from tlslab.experiment.workload import required_status
 EXIT_DISAGREES = 1
 
 
-class Format(StrEnum):
+class TimesFormat(StrEnum):
     """The forms of a validation."""
 
     text = "text"
@@ -70,8 +70,8 @@ def command(
     allow: list[str] | None = ALLOW,
     ca: Path | None = AUTHORITIES,
     insecure: bool = INSECURE,
-    format_: Format = option(
-        "Format of standard output; csv has one line per time.", "--format", default=Format.text
+    format_: TimesFormat = option(
+        "Format of standard output; csv: one line per time.", "--format", default=TimesFormat.text
     ),
     as_json: bool = AS_JSON,
 ) -> int:
@@ -96,23 +96,23 @@ def command(
         expect_status=required_status(expect_status or EXPECTED_STATUS),
     )
     validation = validate(request, _report)
-    _print(validation, Format.json if as_json else format_)
+    _print(validation, TimesFormat.json if as_json else format_)
     reported = results_words(validation.rates)
     return conclude(reported, 0 if validation.passed else EXIT_DISAGREES)
 
 
-def _print(found: Validation, form: Format) -> None:
+def _print(found: Validation, form: TimesFormat) -> None:
     from tlslab.lab.store import to_json
     from tlslab.report.validation import render_validation, validation_csv, validation_markdown
 
     match form:
-        case Format.text:
+        case TimesFormat.text:
             out.print(render_validation(found))
-        case Format.markdown:
+        case TimesFormat.markdown:
             write_utf8(validation_markdown(found))
-        case Format.csv:
+        case TimesFormat.csv:
             write_utf8(validation_csv(found))
-        case Format.json:
+        case TimesFormat.json:
             typer.echo(json.dumps(to_json(found) | {"passed": found.passed}))
 
 

@@ -140,7 +140,7 @@ READY_S = 60.0
 SETTLE_S = 1.0
 
 
-class Format(StrEnum):
+class ExportFormat(StrEnum):
     """File formats."""
 
     parquet = "parquet"

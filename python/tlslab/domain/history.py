@@ -30,7 +30,7 @@ class FactChange:
 
 
 @dataclass(frozen=True)
-class Change:
+class EstimateChange:
     """A change of level between two neighbouring runs of a series.
 
     `index`: the first value after the change, counted from 0; `before` and `after` name the runs.
@@ -56,7 +56,7 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Level:
+class SeriesLevel:
     """The geometric mean of a series from one run to another (counted from 0, both included)."""
 
     first: int
@@ -82,8 +82,8 @@ class CellHistory:
     unit: str
     runs: tuple[str, ...]
     values: tuple[float, ...]
-    levels: tuple[Level, ...]
-    changes: tuple[Change, ...]
+    levels: tuple[SeriesLevel, ...]
+    changes: tuple[EstimateChange, ...]
     findable: float | None
     missing_in: str | None = None
 

@@ -1,4 +1,4 @@
-"""The judgement of a load of an open loop, and the search for the highest that meets an objective.
+"""The judgement of a load of an open loop, and the highest load that meets an objective.
 
 A load meets an objective if the server kept up in each of its runs, and the response times of each
 run with enough values, and of all runs together, meet the objective. The answer is the highest load
@@ -6,7 +6,7 @@ that meets it, also with a STEP more, below every load that does not and every l
 judged because of a late or invalid run. It is confirmed by a run at that load and CONFIRMING runs
 at the load above, on fresh servers if the plan has these.
 
-Pure. Planning follows the search and analysis reports its outcome, by the same judgement.
+Pure. Planning (`experiment.next_load`) and analysis go by the same judgement.
 """
 
 import math
@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import Literal
 
 from tlslab.contract.record import OpenLoop, RunRecord
-from tlslab.domain.capacity import CONFIRMING, Objective
+from tlslab.domain.capacity import Objective
 from tlslab.domain.distribution import Distribution, needed_n
 from tlslab.domain.run_faults import POOL_OBJECTIONS, STALLED
 from tlslab.domain.run_record import (
@@ -28,7 +28,6 @@ from tlslab.domain.run_record import (
     mismatches,
 )
 from tlslab.domain.trial import Trial
-from tlslab.domain.workload import Window
 
 # With a larger share of failed connections a server did not keep up.
 FAILURES_LIMIT = 0.001
@@ -55,18 +54,8 @@ LATE_SHARE = 0.1
 SCALES = 10
 LEAST_S = 3.0
 
-# A planned run has this many times the values without which nothing is said of a quantile, if
-# VALUES_S are enough for them.
-ENOUGH = 10
-VALUES_S = 20.0
-
-# The warm-up of a run, as a part of its measurement: an empty server answers too soon.
-WARM_UP_PART = 6
-
-# The ratio of neighbouring loads in the search, and the loads as shares of the maximum, descending.
+# The ratio of neighbouring loads in the search.
 STEP: float = 1.05
-FRACTIONS: tuple[float, ...] = tuple(round(STEP ** float(-n), 3) for n in range(-8, 61))
-FIRST: float = FRACTIONS[10]
 
 # Fractions are rounded: neighbours may lie further apart than a STEP by this factor.
 _ROUNDED = 1.01
@@ -78,7 +67,7 @@ LoadVerdict = Literal["kept up", "overloaded", "generator late", "invalid"]
 Outcome = Literal["met", "missed", "late", "short"]
 
 # The outcomes of a load above which no load is the answer.
-_BARRING = ("missed", "late")
+BARRING = ("missed", "late")
 
 
 @dataclass(frozen=True)
@@ -208,7 +197,7 @@ def loads_of(runs: Iterable[LoadRun], objective: Objective) -> list[Load]:
 def _load(runs: Sequence[LoadRun], objective: Objective) -> Load:
     fraction, offered = runs[0].fraction, runs[0].offered
     whole = Distribution.merge([run.response for run in runs])
-    least = _least_values(objective)
+    least = least_values(objective)
     deciding = [whole, *(run.response for run in runs if run.response.n >= least)]
     time_ms = max(_time(each, objective) for each in deciding) if whole.n else None
     verdicts = {run.verdict for run in runs}
@@ -234,7 +223,7 @@ def _time(whole: Distribution, objective: Objective) -> float:
     return whole.quantile(int(objective.quantile[1:]) / 100)
 
 
-def _least_values(objective: Objective) -> int:
+def least_values(objective: Objective) -> int:
     """The number of values without which nothing is said of the objective's time."""
     return 1 if objective.quantile == "mean" else needed_n(int(objective.quantile[1:]) / 100)
 
@@ -242,14 +231,6 @@ def _least_values(objective: Objective) -> int:
 def long_enough_s(objective: Objective) -> float:
     """The length from which on a run can show that a load meets an objective, in seconds."""
     return max(LEAST_S, SCALES * objective.limit_ms / 1000)
-
-
-def run_window(objective: Objective, rate: float, least: Window) -> Window:
-    """The window of a run at this rate that is to judge an objective; not below `least`."""
-    values_s = min(VALUES_S, ENOUGH * _least_values(objective) / rate)
-    needed_s = max(long_enough_s(objective), values_s)
-    measure_ms = max(least.measure_ms, math.ceil(1000 * needed_s))
-    return Window(max(least.warmup_ms, measure_ms // WARM_UP_PART), measure_ms)
 
 
 @dataclass(frozen=True)
@@ -268,15 +249,15 @@ def bracket(loads: Iterable[Load]) -> Bracket:
     """The loads that enclose the highest that meets the objective."""
     listed = list(loads)
     missed = min((e for e in listed if e.outcome == "missed"), key=_offered, default=None)
-    barred = (each.offered for each in listed if each.outcome in _BARRING)
+    barred = (each.offered for each in listed if each.outcome in BARRING)
     end = min(barred, default=math.inf)
     met = [each for each in listed if each.outcome == "met" and each.offered < end]
     best = max(met, key=_offered, default=None)
-    own = (each for each in met if best is not None and _is_step_below(each.offered, best.offered))
+    own = (each for each in met if best is not None and is_step_below(each.offered, best.offered))
     return Bracket(best, max(own, key=_offered, default=None), missed)
 
 
-def _is_step_below(low: float, high: float) -> bool:
+def is_step_below(low: float, high: float) -> bool:
     """Whether a load is a step below another, and not two.
 
     A load of the experiment's own lies between two of the search, and has the lower one below it.
@@ -286,44 +267,3 @@ def _is_step_below(low: float, high: float) -> bool:
 
 def _offered(load: Load) -> float:
     return load.offered
-
-
-def next_fraction(loads: Sequence[Load], left: int) -> float | None:
-    """The fraction of the maximum at which to run next; None if nothing is left to do.
-
-    `left` further runs may be made: the last ones confirm the highest load that met the objective.
-    The search steps away from the maximum by ever more, then halves what lies between.
-    """
-    barred = [each.fraction for each in loads if each.outcome in _BARRING]
-    top = min(barred, default=math.inf)
-    found = bracket(loads)
-    best = found.best
-    low = 0.0 if best is None else best.fraction
-    inside = [fraction for fraction in FRACTIONS if low < fraction < top]
-    if left <= 0 or (best is None and not inside):
-        return None
-    if best is None:
-        return inside[min(len(inside), max(2, _steps_down(top))) - 1] if barred else FIRST
-    lacking = max(0, CONFIRMING - best.runs) + (found.own is None)
-    if not inside or left <= lacking:
-        return _confirming(best, found.own)
-    if barred:
-        return inside[len(inside) // 2]
-    if best.fraction < FIRST:
-        return FIRST
-    climbed = sum(each.outcome == "met" and each.fraction >= FIRST for each in loads)
-    return inside[-min(len(inside), 1 << max(0, climbed - 1))]
-
-
-def _steps_down(fraction: float) -> int:
-    """The steps from the maximum down to a fraction of it."""
-    return round(-math.log(fraction) / math.log(STEP))
-
-
-def _confirming(best: Load, own: Load | None) -> float | None:
-    """The next run that confirms an answer a step below the highest load that met the objective."""
-    if best.runs < CONFIRMING:
-        return best.fraction
-    if own is not None:
-        return None
-    return next((f for f in FRACTIONS if _is_step_below(f, best.fraction)), None)

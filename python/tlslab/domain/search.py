@@ -39,7 +39,7 @@ InconclusiveReason = Literal[
 
 
 @dataclass(frozen=True)
-class Level:
+class ConcurrencyLevel:
     """The result of one concurrency: connections/s, and the precision.
 
     `noise`: the relative standard error of `rate`. `errors`: the share of ended connections that
@@ -56,7 +56,7 @@ class Level:
     generators: int = 1
 
     @classmethod
-    def of(cls, connections: int, run: TrialRun, generators: int = 1) -> "Level":
+    def of(cls, connections: int, run: TrialRun, generators: int = 1) -> "ConcurrencyLevel":
         """The level of one run."""
         record = run.record
         outcomes = record.outcomes
@@ -94,7 +94,7 @@ class Next:
 class Converged:
     """The maximum is at `peak`: more connections do not raise the rate."""
 
-    peak: Level
+    peak: ConcurrencyLevel
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class Inconclusive:
 
     reason: InconclusiveReason
     message: str
-    peak: Level | None
+    peak: ConcurrencyLevel | None
 
 
 SearchState = Next | Converged | Inconclusive
@@ -124,16 +124,16 @@ def relative_noise(rates: Sequence[float], completed: int) -> float:
     return max(LEAST_NOISE, mean_error(rates) * len(rates) / sum(rates))
 
 
-def pooled(levels: Iterable[Level]) -> tuple[Level, ...]:
+def pooled(levels: Iterable[ConcurrencyLevel]) -> tuple[ConcurrencyLevel, ...]:
     """One level for each concurrency, ascending."""
     ordered = sorted(levels, key=lambda level: level.connections)
     groups = (tuple(group) for _, group in groupby(ordered, key=lambda level: level.connections))
     return tuple(group[0] if len(group) == 1 else _pool(group) for group in groups)
 
 
-def _pool(group: Sequence[Level]) -> Level:
+def _pool(group: Sequence[ConcurrencyLevel]) -> ConcurrencyLevel:
     runs = sum(level.runs for level in group)
-    return Level(
+    return ConcurrencyLevel(
         connections=group[0].connections,
         rate=sum(level.rate for level in group) / len(group),
         noise=math.sqrt(sum(level.noise**2 for level in group)) / len(group),
@@ -144,7 +144,7 @@ def _pool(group: Sequence[Level]) -> Level:
     )
 
 
-def search_levels(trials: Iterable[Trial]) -> list[Level]:
+def search_levels(trials: Iterable[Trial]) -> list[ConcurrencyLevel]:
     """The levels of a cell's search; a failed run is a level without a rate.
 
     A run with a lost generator says nothing about the server and is repeated.
@@ -153,17 +153,17 @@ def search_levels(trials: Iterable[Trial]) -> list[Level]:
     return [_level(trial) for trial in searched if not host_was_lost(trial)]
 
 
-def _level(trial: Trial) -> Level:
+def _level(trial: Trial) -> ConcurrencyLevel:
     connections = int(trial.factors["connections"])
     generators = int(trial.factors.get("generators", 1))
     run = trial.runs.get("search")
     if run is None:
-        return Level(connections, 0.0, 1.0, errors=1.0, generators=generators)
-    return Level.of(connections, run, generators)
+        return ConcurrencyLevel(connections, 0.0, 1.0, errors=1.0, generators=generators)
+    return ConcurrencyLevel.of(connections, run, generators)
 
 
 def search_state(
-    tried: Iterable[Level], rules: SearchRules, generators: GeneratorRules | None = None
+    tried: Iterable[ConcurrencyLevel], rules: SearchRules, generators: GeneratorRules | None = None
 ) -> SearchState:
     """The state of the search after these runs; `generators`: the limits on their number.
 
@@ -183,7 +183,7 @@ def search_state(
     return state
 
 
-def _state(levels: Sequence[Level], rules: SearchRules) -> SearchState:
+def _state(levels: Sequence[ConcurrencyLevel], rules: SearchRules) -> SearchState:
     if not levels:
         return Next(rules.first)
     good = [level for level in levels if level.good]
@@ -202,7 +202,7 @@ def _state(levels: Sequence[Level], rules: SearchRules) -> SearchState:
     return refined or _conclude(best, peak, rules)
 
 
-def _nothing_good(levels: Sequence[Level]) -> SearchState:
+def _nothing_good(levels: Sequence[ConcurrencyLevel]) -> SearchState:
     least = levels[0]
     if least.connections > 1:
         return Next(max(1, least.connections // 4))
@@ -215,7 +215,10 @@ def _nothing_good(levels: Sequence[Level]) -> SearchState:
 
 
 def _grow(
-    levels: Sequence[Level], good: Sequence[Level], best: Level, rules: SearchRules
+    levels: Sequence[ConcurrencyLevel],
+    good: Sequence[ConcurrencyLevel],
+    best: ConcurrencyLevel,
+    rules: SearchRules,
 ) -> Next | Inconclusive | None:
     """A concurrency beyond the best level, until one is clearly worse or two bring nothing."""
     beyond = [level for level in good if level.connections > best.connections]
@@ -246,23 +249,27 @@ def _grow(
     return Inconclusive("still_rising", message, best)
 
 
-def _rises(good: Sequence[Level], best: Level, step: float) -> bool:
+def _rises(good: Sequence[ConcurrencyLevel], best: ConcurrencyLevel, step: float) -> bool:
     """Whether the best level is clearly better than the one before it."""
     below = [level for level in good if level.connections < best.connections]
     return not below or best.rate > below[-1].rate * (1 + step)
 
 
-def least_of_the_best(good: Sequence[Level], best: Level, step: float) -> Level:
+def least_of_the_best(
+    good: Sequence[ConcurrencyLevel], best: ConcurrencyLevel, step: float
+) -> ConcurrencyLevel:
     """The lowest concurrency that reaches the best rate, as far as the noise allows."""
     return next(level for level in good if _equal(level, best, step))
 
 
-def _equal(level: Level, best: Level, step: float) -> bool:
+def _equal(level: ConcurrencyLevel, best: ConcurrencyLevel, step: float) -> bool:
     noise = 2 * math.hypot(level.noise, best.noise)
     return level.rate >= best.rate * (1 - min(step, max(EQUAL, noise)))
 
 
-def _refine(levels: Sequence[Level], best: Level, peak: Level, step: float) -> Next | None:
+def _refine(
+    levels: Sequence[ConcurrencyLevel], best: ConcurrencyLevel, peak: ConcurrencyLevel, step: float
+) -> Next | None:
     """A level at the geometric mean of the best one and a worse neighbour, if the gap is wide."""
     below = [level for level in levels if level.connections < peak.connections]
     above = [level for level in levels if level.connections > best.connections]
@@ -280,7 +287,7 @@ def between(low: int, high: int) -> int | None:
     return middle if high / low > NEAR and low < middle < high else None
 
 
-def _conclude(best: Level, peak: Level, rules: SearchRules) -> SearchState:
+def _conclude(best: ConcurrencyLevel, peak: ConcurrencyLevel, rules: SearchRules) -> SearchState:
     """Converged, unless the noise could hide a step; a noisy level is tried again first."""
     blur = 2 * math.sqrt(2) * best.noise
     if blur <= rules.step:

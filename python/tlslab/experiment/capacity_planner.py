@@ -13,7 +13,7 @@ import numpy as np
 
 from tlslab.domain.capacity import CapacityPlan, Stage, Step
 from tlslab.domain.experiment import matches
-from tlslab.domain.loads import LoadRun, load_run, loads_of, next_fraction, run_window
+from tlslab.domain.loads import LoadRun, load_run, loads_of
 from tlslab.domain.plan import Cell
 from tlslab.domain.run_faults import usable
 from tlslab.domain.search import Inconclusive, Next, SearchState, search_levels, search_state
@@ -21,6 +21,7 @@ from tlslab.domain.trial import Trial
 from tlslab.domain.two_stage import repetitions
 from tlslab.domain.warm_up import warmed
 from tlslab.domain.workload import resumption_in
+from tlslab.experiment.next_load import next_fraction, run_window
 
 # A cell with this many failed runs is given up.
 MOST_FAILURES = 3

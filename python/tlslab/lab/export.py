@@ -11,7 +11,7 @@ from hdrh.histogram import HdrHistogram
 
 from tlslab.analysis.frames import FRAMES
 from tlslab.analysis.frames.frame import Column, Frame, Value
-from tlslab.domain.command_line import Format
+from tlslab.domain.command_line import ExportFormat
 from tlslab.domain.errors import CannotRunError, UsageError
 from tlslab.domain.run import RunContents
 from tlslab.domain.run_faults import run_faults
@@ -156,7 +156,7 @@ def open_run(path: str | Path) -> OpenedRun:
     return OpenedRun(read_contents(RunFolder.open(Path(path))))
 
 
-def export(folder: Path, format_: Format, out: Path) -> list[Path]:
+def export(folder: Path, format_: ExportFormat, out: Path) -> list[Path]:
     """Writes a run's raw results into the folder `out`; returns the files written.
 
     As `parquet` and `csv`: a file for each table that has rows. As `hgrm`: a file for each
@@ -228,7 +228,7 @@ def _plain(name: str) -> str:
 
 
 _WRITERS = {
-    Format.parquet: lambda contents, out: _tables(contents, out, "parquet"),
-    Format.csv: lambda contents, out: _tables(contents, out, "csv"),
-    Format.hgrm: _hgrm,
+    ExportFormat.parquet: lambda contents, out: _tables(contents, out, "parquet"),
+    ExportFormat.csv: lambda contents, out: _tables(contents, out, "csv"),
+    ExportFormat.hgrm: _hgrm,
 }

@@ -6,7 +6,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from tlslab.domain.estimates import estimate_name
-from tlslab.domain.history import CellHistory, Change, History
+from tlslab.domain.history import CellHistory, EstimateChange, History
 from tlslab.domain.plain import plain
 from tlslab.domain.wording import counted
 from tlslab.report.brief import Rows, Screen
@@ -105,7 +105,7 @@ def _changes(history: History, cell: words.CellChanges) -> Iterator[Line]:
 
 def _places(history: History, cell: words.CellChanges) -> Iterator[list[Line]]:
     """The changes of a cell between two runs, for each two runs."""
-    places: dict[tuple[str, str], list[tuple[CellHistory, Change]]] = {}
+    places: dict[tuple[str, str], list[tuple[CellHistory, EstimateChange]]] = {}
     for series in cell.series:
         for change in series.changes:
             places.setdefault((change.before, change.after), []).append((series, change))

@@ -157,7 +157,7 @@ def disputes(grading: Grading) -> tuple[Dispute, ...]:
 
 
 @dataclass(frozen=True)
-class Change:
+class LaterGrade:
     """A future day from which a policy grades some items differently."""
 
     day: str
@@ -166,7 +166,7 @@ class Change:
     names: tuple[str, ...]
 
 
-def changes(grading: Grading) -> tuple[Change, ...]:
+def changes(grading: Grading) -> tuple[LaterGrade, ...]:
     """All future changes, the earliest first; policies by their titles."""
     grouped: dict[tuple[str, str, Grade], list[str]] = {}
     for found in grading.found:
@@ -174,7 +174,7 @@ def changes(grading: Grading) -> tuple[Change, ...]:
             for step in said.later:
                 key = (step.since, grading.source(said.policy).title, step.grade)
                 grouped.setdefault(key, []).append(thing_name(found))
-    return tuple(Change(*key, tuple(grouped[key])) for key in sorted(grouped))
+    return tuple(LaterGrade(*key, tuple(grouped[key])) for key in sorted(grouped))
 
 
 def outcome_words(outcome: Outcome) -> str:

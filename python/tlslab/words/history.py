@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tlslab.domain.estimates import PER_SECOND, estimate_name, unit_shown
-from tlslab.domain.history import CellHistory, Change, History, missing
+from tlslab.domain.history import CellHistory, EstimateChange, History, missing
 from tlslab.domain.wording import counted, difference, few, figure, joined
 from tlslab.words.numbers import NO_INTERVAL, interval
 
@@ -102,12 +102,12 @@ def _without(found: History) -> str:
     )
 
 
-def _established(cell: CellChanges) -> list[tuple[CellHistory, Change]]:
+def _established(cell: CellChanges) -> list[tuple[CellHistory, EstimateChange]]:
     """The changes of a cell whose interval excludes the absence of a change."""
     return [each for each in _changes(cell) if each[1].verdict != "cannot_tell"]
 
 
-def _changes(cell: CellChanges) -> list[tuple[CellHistory, Change]]:
+def _changes(cell: CellChanges) -> list[tuple[CellHistory, EstimateChange]]:
     return [(series, change) for series in cell.series for change in series.changes]
 
 
@@ -152,7 +152,7 @@ def _short(cell: CellChanges) -> str:
     return f"{what} {size(change)} from {change.after} on{since}"
 
 
-def size(change: Change) -> str:
+def size(change: EstimateChange) -> str:
     """The change in percent, with its interval: `-8.1 % (95 %: -10.2 to -6.0 %)`."""
     if change.low is None or change.high is None:
         return f"{_signed(change.ratio)} % ({NO_INTERVAL})"
@@ -163,7 +163,7 @@ def _signed(ratio: float) -> str:
     return f"{(ratio - 1) * 100:+.1f}"
 
 
-def verdict_words(change: Change) -> str:
+def verdict_words(change: EstimateChange) -> str:
     """The kind of the change, and whether it is still in force."""
     if change.verdict == "cannot_tell":
         if change.low is None:
@@ -177,7 +177,7 @@ def verdict_words(change: Change) -> str:
     return f"{change.verdict}, {now}"
 
 
-def between(found: History, change: Change) -> str:
+def between(found: History, change: EstimateChange) -> str:
     """The runs around the change, with their times."""
     runs = [found.run(name) for name in (change.before, change.after)]
     first, second = (f"{run.name} ({moment(run.began)})" for run in runs)
@@ -191,7 +191,7 @@ def moment(began: str) -> str:
     return began[:16].replace("T", " ")
 
 
-def facts_words(change: Change) -> str:
+def facts_words(change: EstimateChange) -> str:
     """Other differences between the two runs, as facts; a sentence if none are known."""
     if not change.facts:
         return "No fact of the environment differs between these two runs."
@@ -223,7 +223,7 @@ def runs_words(found: History) -> str:
 
 def reason(found: History) -> str:
     """The reason for the command's exit code."""
-    changes: Sequence[tuple[CellHistory, Change]] = [
+    changes: Sequence[tuple[CellHistory, EstimateChange]] = [
         (series, change) for series in found.cells for change in series.changes
     ]
     slower = {

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from factories.policy import forbidding
-from factories.run import CLIENT_US, SERVER_US, TEN_BLOCKS, Change, World, made_run
+from factories.run import CLIENT_US, SERVER_US, TEN_BLOCKS, TrialChange, World, made_run
 from factories.saturated import idle
 from factories.worded import advised, summarise
 from tlslab.domain.finding import Answer, Summary
@@ -18,7 +18,7 @@ from tlslab.lab.results import recommendations, summary_of
 LEVELS = {"tls": ("1.3",), "key": ("ecdsa-p256",), "group": ("X25519", "P-256", "P-384")}
 
 
-def contents(blocks: int = 10, change: Change = lambda trial: trial) -> RunContents:
+def contents(blocks: int = 10, change: TrialChange = lambda trial: trial) -> RunContents:
     experiment = replace(with_levels(TEN_BLOCKS, LEVELS), blocks=blocks)
     world = World(server_us={**SERVER_US, "P-384": 200.0}, change=change)
     return made_run(world, experiment=experiment)
@@ -88,7 +88,7 @@ def test_few_blocks_recommend_nothing() -> None:
     ],
 )
 def test_a_rate_that_was_not_the_servers_limit_recommends_nothing(
-    change: Change, measure: str
+    change: TrialChange, measure: str
 ) -> None:
     """The recommendation then goes by the server's cost, which all candidates have."""
     experiment = replace(with_levels(TEN_BLOCKS, LEVELS), blocks=5)
@@ -97,7 +97,7 @@ def test_a_rate_that_was_not_the_servers_limit_recommends_nothing(
     assert summary.recommendation["servers"][0]["measure"] == measure
 
 
-def failing(group: str, blocks: int) -> Change:
+def failing(group: str, blocks: int) -> TrialChange:
     """The trials of a group fail in the first blocks."""
 
     def change(trial: Trial) -> Trial:

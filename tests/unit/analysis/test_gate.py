@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -71,26 +72,25 @@ def test_the_findable_slowdown_is_found_nine_times_of_ten(cells: int) -> None:
     assert 240 <= found <= 288
 
 
-def test_a_bounded_baseline_establishes_a_slowdown_and_excludes_none() -> None:
+@pytest.mark.parametrize(
+    ("bounded", "verdicts", "ends"),
+    [
+        # A bounded baseline establishes a slowdown and excludes none; a candidate the reverse.
+        ("baseline", ["slower", "cannot_tell"], ("high", math.inf)),
+        ("candidate", ["cannot_tell", "passed"], ("low", 0)),
+    ],
+)
+def test_a_bound_on_one_side_decides_in_its_direction(
+    bounded: Literal["baseline", "candidate"], verdicts: list[str], ends: tuple[str, float]
+) -> None:
     slow, equal = (
-        replace(comparison(ratio, 0.01), verdict="not_comparable", bounded="baseline")
+        replace(comparison(ratio, 0.01), verdict="not_comparable", bounded=bounded)
         for ratio in (0.5, 1.0)
     )
     found = gate([slow, equal], 0.03)
-    assert [each.verdict for each in found.ratios] == ["slower", "cannot_tell"]
-    assert (found.verdict, found.ratios[0].high) == ("slower", math.inf)
-    assert gate([equal], 0.03).verdict == "cannot_tell"
-
-
-def test_a_bounded_candidate_excludes_a_slowdown_and_establishes_none() -> None:
-    slow, equal = (
-        replace(comparison(ratio, 0.01), verdict="not_comparable", bounded="candidate")
-        for ratio in (0.5, 1.0)
-    )
-    found = gate([slow, equal], 0.03)
-    assert [each.verdict for each in found.ratios] == ["cannot_tell", "passed"]
-    assert (found.verdict, found.ratios[0].low) == ("cannot_tell", 0)
-    assert gate([equal], 0.03).verdict == "passed"
+    assert [each.verdict for each in found.ratios] == verdicts
+    assert (found.verdict, getattr(found.ratios[0], ends[0])) == (verdicts[0], ends[1])
+    assert gate([equal], 0.03).verdict == verdicts[1]
 
 
 def test_costs_that_rise_are_slower_rates_that_rise_are_not() -> None:

@@ -116,23 +116,14 @@ def test_trouble_has_a_limit_of_one_in_a_thousand(name: str, code: str) -> None:
     assert "reset 30" in cell.reasons[0].message
 
 
-def test_littles_law_finds_wrong_times() -> None:
-    def slower(record: RunRecord) -> RunRecord:
+@pytest.mark.parametrize(("share", "lost"), [(0.9, 0), (1.0, 1)])
+def test_littles_law_finds_wrong_and_lost_times(share: float, lost: int) -> None:
+    def changed(record: RunRecord) -> RunRecord:
         service = record.summaries["service"]
-        summaries = {**record.summaries, "service": replace(service, mean_ms=service.mean_ms * 0.9)}
-        return replace(record, summaries=summaries)
+        other = replace(service, mean_ms=service.mean_ms * share, n=service.n - lost)
+        return replace(record, summaries={**record.summaries, "service": other})
 
-    cell = cell_after(lambda trial: with_record(trial, slower))
-    assert (cell.verdict, codes(cell)) == ("invalid", ["littles_law"])
-
-
-def test_littles_law_finds_lost_times() -> None:
-    def fewer(record: RunRecord) -> RunRecord:
-        service = record.summaries["service"]
-        summaries = {**record.summaries, "service": replace(service, n=service.n - 1)}
-        return replace(record, summaries=summaries)
-
-    cell = cell_after(lambda trial: with_record(trial, fewer))
+    cell = cell_after(lambda trial: with_record(trial, changed))
     assert (cell.verdict, codes(cell)) == ("invalid", ["littles_law"])
 
 

@@ -36,19 +36,6 @@ def test_noise_that_a_block_has_in_common_does_not_widen_a_ratio() -> None:
     assert times.high - times.low < 1e-6
 
 
-@pytest.mark.parametrize(
-    ("found", "missed"),
-    [
-        (results(), []),
-        (results(lean=110), [0, 2]),
-        (results(full=160), [1]),
-        (results(floor=7), [2]),
-    ],
-)
-def test_a_bar_is_missed_by_what_it_is_about(found: Results, missed: list[int]) -> None:
-    assert [number for number, bar in enumerate(found.bars()) if not bar.met] == missed
-
-
 def test_a_bar_within_the_interval_is_not_met() -> None:
     """The mean is above the bar, the lower end of the interval is not."""
     found = results()
@@ -58,18 +45,3 @@ def test_a_bar_within_the_interval_is_not_met() -> None:
     times = found.over("ab", LEAN_NAME)
     assert times.low < LEAN_BAR < times.value
     assert not found.bars()[0].met
-
-
-def test_the_server_must_be_busy_and_the_generator_must_not() -> None:
-    found = results()
-    for block in BLOCKS:
-        found.add(LEAN_NAME, block, sample(78, server=0.90, generator=0.70))
-    assert [bar.met for bar in found.bars()] == [True, True, True, False, False]
-
-
-def test_somebody_elses_work_on_the_generators_processor_is_noticed() -> None:
-    found = Results(rivals=[])
-    found.add(LEAN_NAME, 0, sample(400, generator=0.42))
-    assert found.disturbance == pytest.approx(0.02)
-    found.add("ab", 0, sample(400, generator=1.0))
-    assert found.disturbance == pytest.approx(0.6)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bench import in_memory, instructions
+from bench import instructions
 from bench.instructions import Found, inclusive
 
 CODE = "x86_64-1 rustc-1"
@@ -47,18 +47,3 @@ KNOWN = {CODE: {"rustls full": {"client": 1000.0}}}
 @pytest.mark.parametrize(("client", "code"), [(1009, 0), (991, 0), (1011, 1), (989, 1)])
 def test_more_than_a_percent_in_either_direction_is_a_change(client: float, code: int) -> None:
     assert instructions.compare(found(client), KNOWN) == code
-
-
-def test_unknown_code_is_reported_loudly(capsys: pytest.CaptureFixture[str]) -> None:
-    assert instructions.compare(found(5000, "x86_64-2 rustc-1"), KNOWN) == 0
-    said = capsys.readouterr().out
-    assert "NOTHING WAS COMPARED" in said
-    assert "no stored count for this machine's code, x86_64-2 rustc-1" in said
-
-
-@pytest.mark.parametrize(("engine", "met"), [(1.03, True), (1.08, False)])
-def test_the_bar_in_memory_is_five_percent(engine: float, met: bool) -> None:
-    noise = (1.0, 1.001, 0.999)
-    direct = {block: 200 * n for block, n in enumerate(noise)}
-    costs = {"direct": direct, "engine": {b: engine * cost for b, cost in direct.items()}}
-    assert in_memory.show("full", costs) is met

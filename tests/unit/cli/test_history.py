@@ -8,7 +8,6 @@ import pytest
 
 from factories.history import write_run
 from tlslab.cli import run
-from tlslab.cli.console import out
 
 SLOWER_FROM = 7
 RUNS = 10
@@ -52,14 +51,6 @@ def test_too_few_runs_end_with_4(runs: Path, capsys: pytest.CaptureFixture[str])
     said = capsys.readouterr()
     assert said.out.startswith("Too few runs: a change needs 6 usable runs of a cell")
     assert said.err == "cannot tell: fewer than 6 usable runs of each cell: exit 4\n"
-
-
-def test_every_line_fits_into_80_columns(
-    runs: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(out, "_width", 80)
-    run(["history", str(runs)])
-    assert all(len(line) <= 80 for line in capsys.readouterr().out.splitlines())
 
 
 def test_json_is_the_history(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -203,6 +194,14 @@ def spoiled(runs: Path, path: Path) -> Path:
     return path
 
 
+def test_a_gate_does_not_take_damage_for_a_slowdown(
+    runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    broken = spoiled(runs, tmp_path / "broken")
+    assert run(["compare", str(runs / "run-03"), str(broken), "--gate", "3%"]) == 3
+    assert "the histogram 'service' is damaged" in capsys.readouterr().err
+
+
 def test_a_run_with_a_damaged_histogram_leaves_the_others_in(
     runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -212,11 +211,3 @@ def test_a_run_with_a_damaged_histogram_leaves_the_others_in(
     assert "warning: broken is left out" in said.err
     assert "is damaged" in said.err
     assert said.out.startswith("No change was found in 2 cells.")
-
-
-def test_a_gate_does_not_take_damage_for_a_slowdown(
-    runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    broken = spoiled(runs, tmp_path / "broken")
-    assert run(["compare", str(runs / "run-03"), str(broken), "--gate", "3%"]) == 3
-    assert "the histogram 'service' is damaged" in capsys.readouterr().err

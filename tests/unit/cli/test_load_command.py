@@ -15,26 +15,29 @@ from tlslab.cli import load_run
 from tlslab.cli.load_arguments import MODES, conditions_of, engine_arguments, own_options
 from tlslab.cli.load_beside import beside_table
 from tlslab.cli.load_run import pool_spec
+from tlslab.cli.watching import ANYWHERE
 from tlslab.contract.record import RunRecord
 from tlslab.domain.errors import CannotRunError, EngineError, UsageError
 from tlslab.lab.generators.pool import LostInRunError
 
 
-@pytest.mark.parametrize("given", [["-n", "1", "URL"], ["--json", "URL"]])
-def test_allowed_hosts_reach_the_engine_in_every_form(given: list[str]) -> None:
-    assert engine_arguments(given, ("bed.example",)) == ["--allow", "bed.example", *given]
-
-
 @pytest.mark.parametrize(
-    "mode", ["--in-memory", "--primitives", "--completion=bash", "--man", "--help", "-V"]
+    ("given", "line"),
+    [
+        ("-n 1 URL", "--allow h -n 1 URL"),
+        ("--json URL", "--allow h --json URL"),
+        ("run -n 1 URL", "--allow h -n 1 URL"),
+        # Modes without a server get no hosts; those without a run do.
+        *((mode, mode) for mode in ("--in-memory", "--primitives", "--completion=bash", "--man")),
+        *((mode, mode) for mode in ("--help", "-V")),
+        *((f"{mode} --json", f"{mode} --json") for mode in ("in-memory", "primitives", "schema")),
+        *((m, f"--allow h {m}") for m in ("--preflight", "--probe=h", "--hold=10", "--print-spec")),
+        # A mode stays the first word.
+        *((f"{mode} x --json", f"{mode} --allow h x --json") for mode in ("probe", "hold")),
+    ],
 )
-def test_modes_without_a_server_get_no_hosts(mode: str) -> None:
-    assert engine_arguments([mode], ("bed.example",)) == [mode]
-
-
-@pytest.mark.parametrize("mode", ["--preflight", "--probe=h", "--hold=10", "--print-spec"])
-def test_modes_without_a_run_are_passed_on_with_the_hosts(mode: str) -> None:
-    assert engine_arguments([mode], ("h",)) == ["--allow", "h", mode]
+def test_allowed_hosts_reach_the_engine_where_there_is_a_server(given: str, line: str) -> None:
+    assert engine_arguments(given.split(), ("h",)) == line.split()
 
 
 @pytest.mark.parametrize(
@@ -66,22 +69,6 @@ def test_the_specification_is_not_printed_for_several_generators() -> None:
         load_run.load(["--generators", "2", "--print-spec", "URL"])
 
 
-@pytest.mark.parametrize("mode", ["probe", "hold"])
-def test_a_mode_of_the_engine_stays_the_first_word(mode: str) -> None:
-    line = engine_arguments([mode, "x", "--json"], ("h",))
-    assert line == [mode, "--allow", "h", "x", "--json"]
-
-
-@pytest.mark.parametrize("mode", ["in-memory", "primitives", "schema"])
-def test_a_mode_without_a_server_gets_no_hosts(mode: str) -> None:
-    assert engine_arguments([mode, "--json"], ("h",)) == [mode, "--json"]
-
-
-def test_the_word_run_is_left_out() -> None:
-    given = ["-n", "1", "URL"]
-    assert engine_arguments(["run", *given], ("h",)) == engine_arguments(given, ("h",))
-
-
 def test_every_mode_of_the_engine_is_known() -> None:
     source = Path(__file__).parents[3] / "crates/programs/src/load/mode.rs"
     (body,) = re.findall(r"pub enum Mode {\n(.*?)^}", source.read_text("utf-8"), re.M | re.S)
@@ -101,6 +88,11 @@ def test_the_labs_own_options_are_taken_out() -> None:
     assert rest == ["-c", "9", "URL"]
     assert own == {"--generators": "2", "--on-lost-host": "keep"}
     assert own_options(["-c", "9"]) == (["-c", "9"], {})
+    given = ["--live", "-n", "1", "--metrics", ":9464", "--server-metrics=http://h/", "URL"]
+    rest, own = own_options(given)
+    assert rest == ["-n", "1", "URL"]
+    wanted = {"--live": ANYWHERE.shown, "--metrics": ":9464", "--server-metrics": "http://h/"}
+    assert own == wanted
 
 
 @pytest.mark.parametrize(
@@ -109,6 +101,8 @@ def test_the_labs_own_options_are_taken_out() -> None:
         (["--generators"], "--generators needs a value"),
         (["--generators", "--json"], "--generators needs a value"),
         (["--server-metrics", "-c"], "--server-metrics needs a value"),
+        (["--metrics"], "--metrics needs a value"),
+        (["--live=", "URL"], "--live needs a value"),
         (["--on-lost-host", "keep"], "needs --generators"),
     ],
 )

@@ -3,6 +3,7 @@
 import io
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -77,24 +78,24 @@ def test_a_live_bar_shows_the_same_and_the_rate(plan: Plan) -> None:
     assert "\x07" not in shown
 
 
-def test_long_runs_are_reported_in_minutes() -> None:
+@pytest.mark.parametrize(
+    ("quick", "target", "more", "line"),
+    [
+        (False, "nginx", {}, "about 23 min 06 s: 22 cells × 15 blocks against nginx, seed 7"),
+        (False, "nginx", {"at_least": 151.0}, "2 min 31 s to 23 min 06 s: 22 cells × 15 blocks"),
+        (True, None, {}, "about 1 min 00 s: 6 cells × 5 blocks, seed 7; results"),
+        (True, "nginx", {"sampling_s": 36.0}, "about 1 min 00 s, then 36 s of samples: 6 cells"),
+    ],
+)
+def test_the_first_line_has_time_cells_and_target(
+    quick: bool, target: str | None, more: dict[str, Any], line: str
+) -> None:
     lines: list[str] = []
-    whole = make_plan(load("groups"), 1)
-    Lines(lines.append)(events.RunStarted(whole, "nginx", Path("r"), 0, 4.2))
-    assert "about 23 min 06 s: 22 cells × 15 blocks against nginx, seed 1" in lines[0]
-
-
-def test_a_run_that_may_end_early_says_when_at_the_earliest() -> None:
-    lines: list[str] = []
-    whole = make_plan(load("groups"), 1)
-    Lines(lines.append)(events.RunStarted(whole, "nginx", Path("r"), 0, 4.2, at_least=151.0))
-    assert lines[0].startswith("2 min 31 s to 23 min 06 s: 22 cells × 15 blocks against nginx")
-
-
-def test_the_line_of_a_start_without_a_server_names_none(plan: Plan) -> None:
-    lines: list[str] = []
-    Lines(lines.append)(events.RunStarted(plan, None, Path("r"), 0, 2.0))
-    assert lines[0].startswith("about 50 s: 5 cells × 5 blocks, seed 7; results")
+    started = events.RunStarted(
+        make_plan(load("groups", quick), 7), target, Path("r"), 0, 2.0 if quick else 4.2, **more
+    )
+    Lines(lines.append)(started)
+    assert lines[0].startswith(line)
 
 
 def test_a_second_reports_requests_and_failures_where_there_are_any() -> None:
@@ -108,12 +109,6 @@ def test_a_measurement_that_was_over_before_it_began_has_no_rate() -> None:
     run = trial.runs["capacity"]
     over = replace(run, record=replace(run.record, seconds=0.0))
     assert "nothing was measured" in outcome(replace(trial, runs={"capacity": over}))
-
-
-def test_the_first_line_has_the_time_for_samples(plan: Plan) -> None:
-    lines: list[str] = []
-    Lines(lines.append)(events.RunStarted(plan, "nginx", Path("runs/x"), 0, 2.0, sampling_s=36.0))
-    assert lines[0].startswith("about 50 s, then 36 s of samples: 5 cells")
 
 
 def test_samples_of_call_stacks_have_a_line_each() -> None:
@@ -148,9 +143,3 @@ def test_after_the_pilot_the_run_says_how_long_it_will_be(forecast: Forecast, li
     lines: list[str] = []
     Lines(lines.append)(events.Forecasted(forecast))
     assert lines == [f"forecast: {line}"]
-
-
-def test_a_lost_generator_has_a_line_at_once() -> None:
-    lines: list[str] = []
-    Lines(lines.append)(events.GeneratorLost("g1", "its node\x1b[2J died"))
-    assert lines == ["warning: the generator g1 was lost: its node [2J died"]

@@ -14,7 +14,7 @@ from factories.run import World, made_run
 from tlslab.advice.emit import FORMS
 from tlslab.advice.policy import policies
 from tlslab.cli import run
-from tlslab.cli.recommend import Server
+from tlslab.cli.recommend import EmittedServer
 from tlslab.cli.recommending import recommended
 from tlslab.domain.wording import few
 from tlslab.experiment import load, with_levels
@@ -37,7 +37,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_there_is_a_file_for_each_server() -> None:
-    assert [each.value for each in Server] == list(FORMS)
+    assert [each.value for each in EmittedServer] == list(FORMS)
 
 
 Said = tuple[int, str, str]

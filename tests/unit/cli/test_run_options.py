@@ -11,7 +11,7 @@ from factories.run import made_run
 from factories.worded import summarise
 from tlslab.cli import ending
 from tlslab.cli.run_options import Options
-from tlslab.cli.running import changed, parse_targets
+from tlslab.cli.running import changed
 from tlslab.cli.shared_words import duration
 from tlslab.domain.capacity import CapacityPlan
 from tlslab.domain.errors import ExperimentError, UsageError
@@ -108,12 +108,6 @@ def test_a_malformed_status_is_refused(given: str) -> None:
         loads(text, "x")
 
 
-def test_a_target_is_a_name_a_url_or_a_place() -> None:
-    assert parse_targets(["localhost:8443"]) == ("https://localhost:8443/",)
-    with pytest.raises(UsageError, match="unknown target"):
-        parse_targets(["nginx,appache"])
-
-
 @pytest.mark.parametrize(
     ("verdicts", "words"),
     [
@@ -136,6 +130,8 @@ def test_the_command_to_make_it_again_names_no_folder_and_the_seed() -> None:
     typed = ("tlslab", "run", "groups", "--out", "r", "--quick", "--resume=x", "--set", "a=b c")
     again = redo_words(_typed(summary, typed))
     assert again == ["tlslab", "run", "groups", "--quick", "--set", "a=b c", "--seed", "1"]
+    watched = ("tlslab", "run", "groups", "--live=127.0.0.1:0", "--metrics", ":1", "--quick")
+    assert redo_words(_typed(summary, watched))[:4] == ["tlslab", "run", "groups", "--quick"]
     seeded = ("tlslab", "run", "groups", "--seed", "7")
     assert redo_words(_typed(summary, seeded)) == list(seeded)
     other = ("tlslab", "compare", "a", "b")

@@ -10,7 +10,7 @@ from factories.folder import written
 from factories.run import made_run
 from tlslab.cli import dry
 from tlslab.cli.options import Output
-from tlslab.domain.command_line import Format
+from tlslab.domain.command_line import ExportFormat
 from tlslab.domain.errors import UsageError
 from tlslab.experiment import load
 from tlslab.lab.export import export
@@ -26,7 +26,7 @@ def _begun(tmp_path: Path) -> Path:
 
 def test_the_command_that_finishes_a_run_before_its_export(begun: Path, tmp_path: Path) -> None:
     with pytest.raises(UsageError) as caught:
-        export(begun, Format.csv, tmp_path / "out")
+        export(begun, ExportFormat.csv, tmp_path / "out")
     assert caught.value.remedy == f"`tlslab run --resume '{begun}'` goes on with it"
 
 
@@ -48,4 +48,7 @@ def test_the_command_that_shows_what_is_done() -> None:
     request = SimpleNamespace(resume=Path("sp ace"))
     with pytest.raises(UsageError) as caught:
         dry.show(request, Output())  # type: ignore[arg-type]
-    assert "`tlslab report 'sp ace'` says what is done" in caught.value.remedy
+    remedy = caught.value.remedy
+    assert "leave --dry-run out to go on" in remedy
+    assert "sp ace/plan.json" in remedy
+    assert "`tlslab report 'sp ace'` says what is done" in remedy

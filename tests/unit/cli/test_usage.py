@@ -5,7 +5,6 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from rich.console import Group
@@ -13,9 +12,9 @@ from rich.text import Text
 from typer.main import get_command
 
 from tlslab import __version__, cli
-from tlslab.cli import console, dry
+from tlslab.cli import console
 from tlslab.cli.app import app
-from tlslab.cli.options import EXPERIMENTS, Output
+from tlslab.cli.options import EXPERIMENTS
 from tlslab.cli.values import as_bytes, as_place, as_url, servers_in
 from tlslab.domain.command_line import did_you_mean, nearest
 from tlslab.domain.errors import EngineError, UsageError
@@ -218,14 +217,6 @@ def test_a_comma_in_a_path_makes_no_list(url: str) -> None:
     assert servers_in(url) == [url]
     assert as_url(url) == url
     assert as_place(url) == "h"
-
-
-def test_a_plan_of_a_run_that_goes_on_has_its_remedy() -> None:
-    request = SimpleNamespace(resume=Path("r"))
-    with pytest.raises(UsageError) as raised:
-        dry.show(request, Output())  # type: ignore[arg-type]
-    assert "leave --dry-run out to go on" in raised.value.remedy
-    assert "r/plan.json" in raised.value.remedy
 
 
 @pytest.mark.parametrize("status", [302, 401, 404, 500])

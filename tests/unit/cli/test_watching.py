@@ -1,6 +1,5 @@
 """The options by which a run can be watched."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +10,11 @@ from factories.live import Watched, pace, totals
 from tlslab.cli.app import app
 from tlslab.cli.carrying_out import both
 from tlslab.cli.load import command
-from tlslab.cli.load_arguments import own_options
 from tlslab.cli.running import options_of
 from tlslab.cli.watching import ANYWHERE, Watching, spelled_out, watched
 from tlslab.domain import events
 from tlslab.domain.command_line import Address
 from tlslab.domain.errors import CannotRunError, UsageError
-from tlslab.domain.finding import Summary
-from tlslab.report.facts import redo_words
 
 
 def test_the_word_after_live_is_not_its_address() -> None:
@@ -36,13 +32,6 @@ def test_a_resumed_run_reads_the_command_as_it_was_meant() -> None:
     assert (found["page"], found["authority"]) == (ANYWHERE, Path("ca.pem"))
 
 
-def test_another_run_need_not_be_watched(quick_summary: Summary) -> None:
-    command = ("tlslab", "run", "groups", "--live=127.0.0.1:0", "--metrics", ":1", "--quick")
-    environment = replace(quick_summary.environment, command=command)
-    again = redo_words(replace(quick_summary, environment=environment))
-    assert again[:4] == ["tlslab", "run", "groups", "--quick"]
-
-
 def test_addresses_are_checked_before_anything_starts() -> None:
     assert Watching.of(None, None) == Watching()
     assert not Watching.of(None, None).is_wanted
@@ -51,18 +40,6 @@ def test_addresses_are_checked_before_anything_starts() -> None:
     )
     with pytest.raises(UsageError, match="--metrics 9464: not an address"):
         Watching.of("9464", None)
-
-
-def test_load_takes_its_own_options_from_among_the_engines() -> None:
-    given = ["--live", "-n", "1", "--metrics", ":9464", "--server-metrics=http://h/", "URL"]
-    rest, own = own_options(given)
-    assert rest == ["-n", "1", "URL"]
-    assert own == {
-        "--live": ANYWHERE.shown, "--metrics": ":9464", "--server-metrics": "http://h/",
-    }  # fmt: skip
-    for wrong in (["--metrics"], ["--metrics", "-n"], ["--live=", "URL"]):
-        with pytest.raises(UsageError, match=f"{wrong[0].rstrip('=')} needs a value"):
-            own_options(wrong)
 
 
 @pytest.mark.parametrize("mode", [["probe", "h"], ["--preflight", "URL"], ["schema", "run"]])

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from factories.noise import Tails, ar1
 from tlslab.domain.capacity import SearchRules
 from tlslab.domain.search import (
+    ConcurrencyLevel,
     Converged,
     Inconclusive,
-    Level,
     Next,
     SearchState,
     pooled,
@@ -34,7 +34,7 @@ def searched(
 ) -> tuple[SearchState, list[int]]:
     """How a search on a universal scalability law ends, and the numbers of connections it tried."""
     law = {"alone": 900.0, "contention": 0.2, "coherency": 0.0005} | (curve or {})
-    levels: list[Level] = []
+    levels: list[ConcurrencyLevel] = []
     for _ in range(200):
         state = search_state(levels, rules)
         if not isinstance(state, Next):
@@ -42,7 +42,7 @@ def searched(
         n = state.connections
         drag = law["contention"] * (n - 1) + law["coherency"] * n * (n - 1)
         errors = 0.3 if n >= fails_from else 0.0
-        levels.append(Level(n, law["alone"] * n / (1 + drag), noise, errors, busy))
+        levels.append(ConcurrencyLevel(n, law["alone"] * n / (1 + drag), noise, errors, busy))
     raise AssertionError("the search does not end")
 
 
@@ -99,7 +99,7 @@ def test_a_server_that_always_fails() -> None:
     state, tried = searched(fails_from=1)
     assert state == Inconclusive("errors_rise", "30 % of single connections failed", None)
     assert tried == [4, 1]
-    levels = [Level(4, 0.0, 1.0, 1.0), Level(1, 0.0, 1.0, 1.0)]
+    levels = [ConcurrencyLevel(4, 0.0, 1.0, 1.0), ConcurrencyLevel(1, 0.0, 1.0, 1.0)]
     dead = search_state(levels, RULES)
     assert isinstance(dead, Inconclusive)
     assert dead.reason == "nothing_completed"
@@ -125,14 +125,14 @@ def test_it_always_ends_within_its_limits(
     first: int, doublings: int, growth: float, answers: list[tuple[float, float, float]]
 ) -> None:
     rules = SearchRules(first, first * 2**doublings, Window(0, 100), growth)
-    levels: list[Level] = []
+    levels: list[ConcurrencyLevel] = []
     for turn in range(300):
         state = search_state(levels, rules)
         if not isinstance(state, Next):
             break
         assert 1 <= state.connections <= rules.most
         rate, noise, errors = answers[turn % len(answers)]
-        levels.append(Level(state.connections, rate, noise, errors, errors))
+        levels.append(ConcurrencyLevel(state.connections, rate, noise, errors, errors))
     else:
         raise AssertionError("it does not end")
     if not isinstance(state, Next) and state.peak is not None:
@@ -140,7 +140,7 @@ def test_it_always_ends_within_its_limits(
 
 
 def test_runs_at_one_concurrency_are_pooled() -> None:
-    (level,) = pooled([Level(8, 100.0, 0.1), Level(8, 110.0, 0.1)])
+    (level,) = pooled([ConcurrencyLevel(8, 100.0, 0.1), ConcurrencyLevel(8, 110.0, 0.1)])
     assert level.rate == 105
     assert level.runs == 2
     assert level.noise == pytest.approx(0.1 / math.sqrt(2))

@@ -141,29 +141,20 @@ def test_a_server_that_dies_is_tried_again_and_then_given_up() -> None:
     assert left(made_plan(), made_cell(), 1, trials) == (0, 0.0)
 
 
-def test_one_failed_run_costs_one_run() -> None:
+@pytest.mark.parametrize("status", ["failed", "unsupported"])
+def test_one_run_without_a_result_costs_one_run(status: str) -> None:
     def once(step: Step) -> str:
-        return "failed" if (step.repetition, step.fraction) == (1, 0.4) else "done"
+        return status if (step.repetition, step.fraction) == (1, 0.4) else "done"
 
     world = CapacityWorld(status=once)
     trials = drive(made_plan(), world)
-    assert sum(trial.status == "failed" for trial in trials) == 1
+    assert sum(trial.status == status for trial in trials) == 1
     assert len([step for step in world.steps if step.stage == "open_loop"]) == 15
 
 
 def test_an_unsupported_cell_has_one_trial() -> None:
     trials = drive(made_plan(), CapacityWorld(status=lambda step: "unsupported"))
     assert len(trials) == 1
-
-
-def test_a_refusal_after_steps_that_were_done_costs_one_run() -> None:
-    def once(step: Step) -> str:
-        return "unsupported" if (step.repetition, step.fraction) == (1, 0.4) else "done"
-
-    world = CapacityWorld(status=once)
-    trials = drive(made_plan(), world)
-    assert sum(trial.status == "unsupported" for trial in trials) == 1
-    assert len([step for step in world.steps if step.stage == "open_loop"]) == 15
 
 
 def test_an_inconclusive_search_ends_the_cell_without_a_level_and_goes_on_with_one() -> None:

@@ -62,7 +62,7 @@ def test_a_mix_measures_all_that_it_needs() -> None:
         ({"tls": ("1.2", "1.4")}, {}, "1.4"),
     ],
 )
-def test_what_is_no_question_is_refused(
+def test_a_malformed_question_is_refused(
     vary: dict[str, tuple[str, ...]], fixed: dict[str, tuple[str, ...]], words: str
 ) -> None:
     with pytest.raises(UsageError, match=words):

@@ -1,9 +1,10 @@
-"""A trial that lost a generator has failed, and keeps the measurement until the loss."""
+"""A trial that lost a generator, or a processor, has failed; the measurement until then is kept."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from factories.capacity import made_by
@@ -90,3 +91,37 @@ def test_where_nothing_was_measured_there_is_no_run(
     trial = make(bench(*lost))
     assert trial.reason is not None
     assert (trial.status, trial.reason.class_, trial.runs) == ("failed", "host_lost", {})
+
+
+class Shrinking:
+    """A pool of one generator; during its run a processor goes offline."""
+
+    size = first = 1
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._patch = monkeypatch
+        self._found = psutil.cpu_times(percpu=True)
+
+    def run(
+        self,
+        spec: Mapping[str, Any],
+        listener: Listener,
+        trace: Path | None = None,
+        most: int | None = None,
+    ) -> RunRecord:
+        self._patch.setattr(psutil, "cpu_times", lambda percpu: [*self._found, self._found[0]])
+        listener({"event": "phase", "phase": "measure", "at_ns": 1})
+        self._patch.setattr(psutil, "cpu_times", lambda percpu: self._found)
+        listener({"event": "phase", "phase": "done", "at_ns": 2})
+        return MADE.trials[0].runs["capacity"].record
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_processors_that_go_on_or_off_fail_the_trial(
+    make: Callable[[Bench], Trial], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pool: Any = Shrinking(monkeypatch)
+    trial = make(Bench(pool, MADE.experiment.workload, Aim("https://127.0.0.1:1/"), None))
+    assert (trial.status, trial.runs) == ("failed", {})
+    assert trial.reason is not None
+    assert trial.reason.class_ == "processors_changed"

@@ -11,7 +11,6 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from factories.capacity import made_capacity_run
 from factories.costs import made_calibration
 from factories.pages import SUMMARIES
 from factories.run import SERVER_US, TEN_BLOCKS, World, made_run
@@ -145,13 +144,6 @@ def test_csv_gives_a_spreadsheet_no_formula(bounded: Summary) -> None:
     cell = replace(bounded.cells[0], factors={**bounded.cells[0].factors, "key": '=cmd|"/c"!A1'})
     text = render_csv(replace(bounded, cells=(cell,)))
     assert all(row["key"].startswith("'=") for row in csv.DictReader(io.StringIO(text)))
-
-
-def test_a_capacity_run_of_few_repetitions_says_so_first() -> None:
-    summary = summarise(made_capacity_run())
-    lines = printed(summary, 100)
-    assert lines[2].startswith("Not enough to say. 3 repetitions")
-    assert not any(finding.code == "answer" for finding in summary.findings)
 
 
 def test_a_comparison_says_its_own_sentence_first_and_nothing_twice() -> None:

@@ -84,14 +84,6 @@ def test_the_page_is_built_as_that_of_a_run_is(found: History, quick_summary: Su
     assert all(each["default-src"] == "'none'" for each in rules)
 
 
-def test_the_text_has_the_answer_first_and_names_facts_not_causes(found: History) -> None:
-    said = " ".join(text_of(found).split())
-    assert said.startswith("1 of 2 cells changed: TLS 1.3, ECDSA P-256, X25519: new connections/s")
-    assert "(facts, not causes): tlslab 0.1.0 -> 0.2.0." in said
-    assert said.count("between run-07 (2026-03-08 09:26) and run-08 (2026-03-09 09:26)") == 1
-    assert f"No change was found in {len(found.cells) - 2} other series." in said
-
-
 def test_a_change_without_an_interval_is_not_said_to_be_one() -> None:
     found = history(made_runs({"X25519": [1.0] * 20 + [1.3]}))
     assert {change.verdict for each in found.cells for change in each.changes} == {"cannot_tell"}

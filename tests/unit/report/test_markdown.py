@@ -28,9 +28,3 @@ def test_parts_without_room_are_named(full_summary: Summary) -> None:
     assert named[0] == f"- Wide table {len(given)}"
     assert text.rstrip().endswith("</details>")
     assert "\nAgain:\n" in text
-
-
-def test_an_ordinary_report_has_room_for_all(full_summary: Summary) -> None:
-    text = render_markdown(full_summary)
-    assert NO_ROOM not in text
-    assert len(text) < MOST

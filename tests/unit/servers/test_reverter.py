@@ -113,10 +113,10 @@ def test_a_command_that_hangs_is_ended(tmp_path: Path) -> None:
         reverter.revert()
 
 
-def test_a_failure_after_a_kill_is_said_loudly(tmp_path: Path) -> None:
-    log = tmp_path / "log"
+def said_after_a_kill(*command: str) -> str:
+    """What the guard of a killed lab says of its revert."""
     lab = subprocess.Popen(
-        [sys.executable, "-c", LAB, *noting(log, 1)],
+        [sys.executable, "-c", LAB, *command],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -124,7 +124,11 @@ def test_a_failure_after_a_kill_is_said_loudly(tmp_path: Path) -> None:
     assert lab.stdout is not None
     lab.stdout.readline()
     lab.kill()
-    _, said = lab.communicate(timeout=60)
+    return lab.communicate(timeout=60)[1]
+
+
+def test_a_failure_after_a_kill_is_said_loudly(tmp_path: Path) -> None:
+    said = said_after_a_kill(*noting(tmp_path / "log", 1))
     assert "AND THE REVERT FAILED (1). Run it yourself: sh -c" in said
 
 
@@ -212,15 +216,5 @@ def test_a_change_that_may_not_be_killed_is_named_before_the_revert(tmp_path: Pa
 
 def test_the_command_to_run_by_hand_is_shown_as_it_was_given(tmp_path: Path) -> None:
     """`echo` of dash would turn it into a line feed."""
-    log = tmp_path / "log"
-    lab = subprocess.Popen(
-        [sys.executable, "-c", LAB, "sh", "-c", f"echo x >> {log}; : 'a\\nb'"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert lab.stdout is not None
-    lab.stdout.readline()
-    lab.kill()
-    _, said = lab.communicate(timeout=30)
+    said = said_after_a_kill("sh", "-c", f"echo x >> {tmp_path / 'log'}; : 'a\\nb'")
     assert "a\\nb" in said

@@ -44,7 +44,7 @@ from tlslab.domain.plan import Cell
 from tlslab.domain.run import Environment
 from tlslab.domain.run_record import load_histograms
 from tlslab.domain.search import (
-    Level,
+    ConcurrencyLevel,
     Next,
     SearchState,
     pooled,
@@ -75,7 +75,7 @@ class CapacityCell:
 
     cell: Cell
     trials: Sequence[Trial]
-    levels: tuple[Level, ...]
+    levels: tuple[ConcurrencyLevel, ...]
     search: SearchState
     summary: CellSummary
     values: Mapping[str, Mapping[int, float]]

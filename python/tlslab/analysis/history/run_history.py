@@ -31,13 +31,13 @@ from tlslab.analysis.stats.estimate import CONFIDENCE, Array, Interval
 from tlslab.analysis.stats.families import LEVEL, false_discovery
 from tlslab.domain.history import (
     CellHistory,
-    Change,
     ChangeVerdict,
+    EstimateChange,
     FactChange,
     History,
     HistoryRun,
     HistoryVerdict,
-    Level,
+    SeriesLevel,
     missing,
 )
 from tlslab.domain.run import MEMORY
@@ -152,21 +152,21 @@ def _as_share(step: float) -> float | None:
     return math.expm1(step) if step < 5 else None
 
 
-def _levels(logs: Array, points: Sequence[int]) -> Iterator[Level]:
+def _levels(logs: Array, points: Sequence[int]) -> Iterator[SeriesLevel]:
     first = 0
     for part in segments(logs, points):
-        yield Level(first, first + len(part) - 1, math.exp(float(part.mean())))
+        yield SeriesLevel(first, first + len(part) - 1, math.exp(float(part.mean())))
         first += len(part)
 
 
-def _changes(line: EstimateLine, found: SeriesChange) -> Iterator[Change]:
+def _changes(line: EstimateLine, found: SeriesChange) -> Iterator[EstimateChange]:
     parts = segments(found.logs, [point.index for point in found.points])
     for number, point in enumerate(found.points):
         before, after = parts[number], parts[number + 1]
         interval = welch(before, after)
         verdict = _judged(interval, line.estimate)
         runs = line.runs[point.index - 1], line.runs[point.index]
-        yield Change(
+        yield EstimateChange(
             index=point.index,
             before=runs[0].name,
             after=runs[1].name,
@@ -214,7 +214,7 @@ def _verdict(cells: Sequence[CellHistory], without: Sequence[CellHistory]) -> Hi
     return "not_slower" if any(cell.judged for cell in cells) else "cannot_tell"
 
 
-def _may_be_slower(cell: CellHistory, change: Change) -> bool:
+def _may_be_slower(cell: CellHistory, change: EstimateChange) -> bool:
     """Whether a slowdown is open: no interval decides on it, or on whether it is in force."""
     if direction(cell.estimate, change.ratio > 1) != "slower":
         return False

@@ -4,7 +4,7 @@ Each deployment of a block gets a fresh server; a server that gets slower while 
 for each trial.
 
 A trial in which one side did not get its processors is set aside and measured again at once, up to
-ATTEMPTS times, while no more than REPEATED of the plan's trials were (ADR 0103).
+ATTEMPTS times, while no more than REPEATED of the plan's trials were (ADR 0099).
 """
 
 import time

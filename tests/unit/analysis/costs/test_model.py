@@ -6,12 +6,7 @@ import numpy as np
 import pytest
 
 from factories.costs import (
-    FULL,
-    KEYS,
-    KILOBYTE,
     MORE,
-    REQUEST,
-    RESUMED,
     made_calibration,
     true_cost,
 )
@@ -60,21 +55,6 @@ def test_a_resumed_connection_has_no_signature_but_a_key_exchange() -> None:
 def test_a_resumed_connection_of_tls_1_2_has_no_key_exchange() -> None:
     other = {**MIX, "tls": "1.2", "group": "P-384", "resumed": "75%"}
     assert parts_of(other, CALIBRATE)["P-384"] == pytest.approx(0.25)
-
-
-def test_without_noise_the_fit_finds_each_part() -> None:
-    model = fit(cells(0.0, 3, np.random.default_rng(1)), CALIBRATE)
-    assert model is not None
-    expected = {
-        "full handshake": FULL,
-        "resumed handshake": RESUMED,
-        "request": REQUEST,
-        "kB sent": KILOBYTE,
-        "RSA-2048": KEYS["rsa-2048"],
-    }
-    for name, cost in expected.items():
-        assert model.part(name).value == pytest.approx(cost, rel=1e-6)
-    assert model.cost(MIX).value == pytest.approx(true_cost(MIX), rel=1e-6)
 
 
 @pytest.mark.simulation

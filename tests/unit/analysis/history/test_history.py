@@ -13,7 +13,7 @@ from tlslab.analysis.history.run_history import welch
 from tlslab.domain.errors import StoreError
 from tlslab.domain.estimate import Estimate
 from tlslab.domain.estimates import OPEN_REQUESTS, OPEN_SERVER_COST
-from tlslab.domain.history import CellHistory, Change, History
+from tlslab.domain.history import CellHistory, EstimateChange, History
 from tlslab.words.history import headline, reason
 
 RATE = "connections_per_s"
@@ -25,7 +25,7 @@ def of(found: History, group: str, estimate: str = RATE) -> CellHistory:
     return next(c for c in found.cells if c.label.endswith(group) and c.estimate == estimate)
 
 
-def only(series: CellHistory) -> Change:
+def only(series: CellHistory) -> EstimateChange:
     (change,) = series.changes
     return change
 
@@ -75,10 +75,17 @@ def test_a_slowdown_that_was_undone_is_not_in_force() -> None:
     assert found.verdict == "not_slower"
 
 
-def test_a_slowdown_that_was_undone_in_part_is_in_force() -> None:
-    found = history(stepped((1.0, 10), (1.2, 10), (1.1, 10)))
-    assert [change.in_force for change in of(found, "X25519").changes] == [True, True]
-    assert found.verdict == "slower"
+@pytest.mark.parametrize(
+    ("newest", "in_force", "verdict"),
+    [((1.1, 10), True, "slower"), ((0.9, 1), None, "cannot_tell")],
+    ids=["undone in part", "one newer run"],
+)
+def test_a_slowdown_is_in_force_until_newer_runs_undo_it(
+    newest: tuple[float, int], in_force: bool | None, verdict: str
+) -> None:
+    found = history(stepped((1.0, 10), (1.2, 10), newest))
+    assert [change.in_force for change in of(found, "X25519").changes] == [in_force] * 2
+    assert found.verdict == verdict
 
 
 def test_a_single_slow_run_at_the_end_has_no_interval_and_cannot_tell() -> None:
@@ -91,12 +98,6 @@ def test_a_single_slow_run_at_the_end_has_no_interval_and_cannot_tell() -> None:
 
 def test_a_single_fast_run_at_the_end_is_no_slowdown() -> None:
     assert history(stepped((1.3, 10), (1.0, 1))).verdict == "not_slower"
-
-
-def test_whether_a_slowdown_is_in_force_cannot_be_said_of_one_newer_run() -> None:
-    found = history(stepped((1.0, 10), (1.2, 10), (0.9, 1)))
-    assert [change.in_force for change in of(found, "X25519").changes] == [None, None]
-    assert found.verdict == "cannot_tell"
 
 
 def test_too_few_runs_are_not_judged() -> None:

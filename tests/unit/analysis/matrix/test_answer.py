@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from factories.run import SERVER_US, TEN_BLOCKS, Change, World, made_run
+from factories.run import SERVER_US, TEN_BLOCKS, TrialChange, World, made_run
 from factories.saturated import idle, saturated
 from factories.worded import summarise
 from tlslab.domain.experiment import Experiment
@@ -167,7 +167,7 @@ def died(trial: Trial) -> Trial:
     ids=["idle", "died", "several"],
 )
 def test_unranked_cells_are_named_beside_the_first_of_the_ranking(
-    groups: tuple[str, ...], change: Change, words: str
+    groups: tuple[str, ...], change: TrialChange, words: str
 ) -> None:
     answer = answer_of(summarise(made_run(World(change=change), experiment=few(*groups))))
     assert answer.sentences[0].startswith("X25519 is the fastest key-exchange group: 3,8")
@@ -213,7 +213,7 @@ TWO_KEYS = {"tls": ("1.3",), "key": ("ecdsa-p256", "rsa-2048"), "group": ("X2551
 
 
 def two_settings(
-    costs: Mapping[str, float], change: Change = lambda trial: trial, noise: float = 0.005
+    costs: Mapping[str, float], change: TrialChange = lambda trial: trial, noise: float = 0.005
 ) -> Answer:
     """X25519 costs 200 µs and P-256 300 with ECDSA; with RSA they cost what `costs` say."""
     ecdsa = {"X25519": 200.0, "P-256": 300.0}
@@ -226,7 +226,7 @@ def two_settings(
     return answer_of(summarise(made_run(world, experiment=experiment)))
 
 
-def in_rsa(change: Change) -> Change:
+def in_rsa(change: TrialChange) -> TrialChange:
     """The change in cells with an RSA certificate only."""
     return lambda trial: change(trial) if trial.factors["key"].startswith("rsa") else trial
 
@@ -251,13 +251,13 @@ def test_another_leads_where_the_first_is_beaten() -> None:
 
 
 @pytest.mark.parametrize("change", [saturated({"X25519"}), idle({"X25519"})])
-def test_none_leads_where_the_first_has_no_known_place(change: Change) -> None:
+def test_none_leads_where_the_first_has_no_known_place(change: TrialChange) -> None:
     """A lower bound than which no cell is known to be better, and a cell without a rank."""
     answer = two_settings({"X25519": 800.0, "P-256": 700.0}, in_rsa(change))
     assert answer.sentences[1:] == ()
 
 
-def failed_once(*cells: tuple[str, str]) -> Change:
+def failed_once(*cells: tuple[str, str]) -> TrialChange:
     """The first trial of these cells (key, group) fails."""
 
     def change(trial: Trial) -> Trial:
@@ -332,7 +332,7 @@ def test_costs_of_two_machines_have_no_ratio() -> None:
         }
         return replace(trial, runs=runs)
 
-    def split(change: Change) -> str:
+    def split(change: TrialChange) -> str:
         summary = summarise(made_run(World(change=change), experiment=few("X25519", "P-384")))
         return next(f.text for f in summary.findings if f.code == "cost_split")
 

@@ -22,24 +22,6 @@ def made(
     ]
 
 
-def test_the_law_that_made_the_values_is_found() -> None:
-    law = fit_law(made((500.0, 0.08, 0.002)))
-    assert law is not None
-    assert law.per_one.value == pytest.approx(500, rel=0.03)
-    assert law.contention.value == pytest.approx(0.08, abs=0.02)
-    assert law.peak_at is not None
-    assert law.peak_at.low is not None
-    assert law.peak_at.low <= (0.92 / 0.002) ** 0.5 <= law.peak_at.high
-    assert law.r_squared > 0.99
-    assert law.at(8) == pytest.approx(law_value((500, 0.08, 0.002), 8), rel=0.03)
-
-
-def test_no_peak_is_reported_where_none_is_in_reach() -> None:
-    law = fit_law(made((100.0, 0.05, 0.0)))
-    assert law is not None
-    assert law.peak_at is None
-
-
 SIMULATIONS = 1_000
 
 
@@ -85,10 +67,6 @@ def test_throughput_that_falls_faster_than_any_law_is_fitted_all_the_same() -> N
     assert law.per_one.value > 0
     assert law.peak_at is not None
     assert law.peak_at.value == 1.0
-
-
-def test_few_levels_have_no_law() -> None:
-    assert fit_law(made((1.0, 0.1, 0.0), levels=(1, 2, 4))) is None
 
 
 def test_the_knee_is_where_gains_end() -> None:
@@ -138,30 +116,6 @@ def test_a_plateau_starts_where_it_does(levels: Sequence[int], blocks: int) -> N
     assert outside <= 24
 
 
-def test_the_knee_may_lie_below_the_last_level() -> None:
-    knee = find_knee([{1: 100.0 + b, 2: 150.0 + b, 4: 150.0 + b} for b in range(3)])
-    assert knee is not None
-    assert (knee.at.value, knee.at.unit, knee.linear_to) == (2, "threads", 1)
-    assert knee.gain == 1.0
-
-
-def test_the_knee_reaches_as_far_as_a_gain_is_not_excluded() -> None:
-    # 8 threads gain 3 % on average, which five noisy blocks neither establish nor exclude.
-    gains = [1.09, 0.97, 1.05, 0.96, 1.08]
-    blocks = [{1: 100.0, 2: 198.0, 4: 300.0 + i, 8: (300.0 + i) * g} for i, g in enumerate(gains)]
-    knee = find_knee(blocks)
-    assert knee is not None
-    assert (knee.at.value, knee.at.low, knee.at.high) == (4, 4, 8)
-    assert knee.gain is not None
-    assert knee.gain > 1.02
-
-
-def test_two_levels_are_enough_for_a_knee() -> None:
-    knee = find_knee([{2: 100.0 + b, 4: 199.0 + b} for b in range(3)])
-    assert knee is not None
-    assert (knee.at.value, knee.linear_to, knee.at_end) == (4, 4, True)
-
-
 def test_levels_that_a_block_lacks_are_left_out() -> None:
     blocks = [{1: 100.0 + b, 2: 100.0 + b} for b in range(4)]
     blocks[0][4] = 100.0
@@ -176,12 +130,6 @@ def test_levels_that_a_block_lacks_are_left_out() -> None:
 @pytest.mark.parametrize("blocks", [1, 2])
 def test_few_blocks_have_no_knee(blocks: int) -> None:
     assert find_knee(made((100.0, 0.0, 0.0), blocks=blocks)) is None
-
-
-def test_a_fit_of_one_block_has_no_interval() -> None:
-    law = fit_law(made((100.0, 0.1, 0.001), blocks=1))
-    assert law is not None
-    assert law.peak.low is None
 
 
 def test_ratios_are_paired_by_block() -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from factories.noise import Tails, ar1
-from tlslab.analysis.stats.steady_state import Label, _explained, _joined, _Level, classify, rates
+from tlslab.analysis.stats.steady_state import Label, _explained, classify, rates
 from tlslab.contract.record import CpuTime, Interval
 
 
@@ -98,21 +98,9 @@ def test_a_cut_off_last_slice_is_left_out() -> None:
     assert rates([*slices, Interval(0.3, 0.06, 2, 0, cpu)])[3:] == pytest.approx([2 / 0.06])
 
 
-def test_levels_begin_and_end_where_the_series_changes() -> None:
-    logs = np.log(series((7, 2000), (13, 3000), noise=0.001))
-    levels, _ = _explained(logs)
-    assert [level.length for level in levels] == [7, 13]
-    assert levels[0].mean == pytest.approx(logs[:7].mean())
-    assert levels[1].mean == pytest.approx(logs[7:].mean())
-
-
 @pytest.mark.parametrize(("slices", "label"), [(1, "flat"), (2, "flat"), (4, "unstable")])
 def test_a_burst_of_two_slices_is_no_level(slices: int, label: Label) -> None:
     logs = series((40, 3000), (slices, 1500), (40, 3000), noise=0.02)
     assert classify(logs) == label
     levels, _ = _explained(np.log(logs))
     assert min(level.length for level in levels) >= 3
-
-
-def test_levels_that_are_joined_count_by_their_lengths() -> None:
-    assert _joined(_Level(2, 1.0), _Level(6, 2.0)) == _Level(8, 1.75)
