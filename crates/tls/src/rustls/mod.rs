@@ -24,6 +24,7 @@ mod variant_name;
 mod verifier;
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use rustls::client::{Resumption, Tls12Resumption};
 use rustls::crypto::{CryptoProvider, aws_lc_rs};
@@ -31,10 +32,10 @@ use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, SupportedCipherSuite, SupportedProtocolVersion};
 
 use self::client_identity::OneIdentity;
-use self::minimal::{ClientHelloTemplate, ServerAuthenticator};
+use self::minimal::{ClientHelloTemplate, MinimalTicket, ServerAuthenticator};
 use self::random::Random;
 use self::suites::CIPHER_SUITES;
-use self::tickets::{Ticket, Tickets};
+use self::tickets::{LibraryTicket, Ticket, Tickets};
 use self::verifier::Verifier;
 use super::pool::Pool;
 use super::turns::{Turn, Turns};
@@ -49,6 +50,11 @@ pub use self::session::RustlsSession;
 /// The name of this back end in specifications and records.
 pub const NAME: &str = "rustls";
 
+/// The highest number of sessions that a server may have issued after a session of the library that
+/// a sampled connection resumes: a server's cache may keep some hundreds only (256 by default in
+/// rustls), and drops the oldest.
+const RECENT: u64 = 200;
+
 /// Creates the rustls sessions of one worker.
 pub struct RustlsBackend {
     /// The configuration of connections that authenticate the server.
@@ -61,6 +67,8 @@ pub struct RustlsBackend {
     minimal: Vec<Arc<ClientHelloTemplate>>,
     /// The order of names and the selection of sampled connections.
     turns: Turns,
+    /// The selection of sampled resumptions.
+    resumptions: Turns,
     authenticate: Authenticate,
     resume: Resume,
     pool: Pool<Ticket>,
@@ -88,6 +96,7 @@ impl RustlsBackend {
             minimal: templates(settings, &trusting, &verifier, &server_names),
             trusting,
             turns: Turns::new(server_names.len(), SAMPLING_PERIOD),
+            resumptions: Turns::new(1, SAMPLING_PERIOD),
             server_names,
             authenticate: settings.authenticate,
             resume: settings.resume,
@@ -95,26 +104,63 @@ impl RustlsBackend {
         })
     }
 
+    /// A back end that samples no connections: the minimal client makes all, if it supports the
+    /// run's settings.
+    pub fn minimal_only(settings: &ClientSettings) -> Result<Self, BackendError> {
+        let backend = Self::new(settings)?;
+        let (turns, resumptions) = (backend.turns.unsampled(), backend.resumptions.unsampled());
+        Ok(Self { turns, resumptions, ..backend })
+    }
+
     /// A session that adds its tickets or session IDs to the pool, if the run resumes sessions.
     fn session(
         &mut self,
         name: usize,
         verify: bool,
-        ticket: Option<Ticket>,
+        ticket: Option<LibraryTicket>,
     ) -> Result<RustlsSession, Failure> {
         let config = Arc::clone(if verify { &self.verifying } else { &self.trusting });
         let server_name = self.server_names[name].clone();
-        let mut session = RustlsSession::new(config, server_name, verify, name, ticket)?;
+        let session = RustlsSession::new(config, server_name, verify, name, ticket)?;
+        Ok(self.keeping_tickets(session))
+    }
+
+    /// A session by the minimal client, in the same way.
+    fn minimal(
+        &self,
+        name: usize,
+        ticket: Option<MinimalTicket>,
+    ) -> Result<RustlsSession, Failure> {
+        let session = RustlsSession::minimal(Arc::clone(&self.minimal[name]), name, ticket)?;
+        Ok(self.keeping_tickets(session))
+    }
+
+    fn keeping_tickets(&self, mut session: RustlsSession) -> RustlsSession {
         if self.resume != Resume::None {
             session.keep_tickets(self.pool.clone());
         }
-        Ok(session)
+        session
     }
 
-    /// A connection by the minimal client to the first server name. `None` if the minimal client
-    /// does not support the run's settings: the library then makes all connections.
-    pub fn open_minimal(&self) -> Option<Result<RustlsSession, Failure>> {
-        self.minimal.first().map(|template| RustlsSession::minimal(Arc::clone(template), 0))
+    /// The newest session to resume: of the library for a sampled connection, otherwise of the
+    /// minimal client. One of the other kind if there is none.
+    fn ticket(&mut self) -> Option<Ticket> {
+        let now = Instant::now();
+        self.pool.drop_oldest(|ticket| ticket.has_expired(now));
+        let is_sampled = self.resumptions.next().is_sampled;
+        let fits = |ticket: &Ticket, later: u64| {
+            self.minimal.is_empty()
+                || (ticket.is_minimal() != is_sampled && (!is_sampled || later < RECENT))
+        };
+        self.pool
+            .take_if(|ticket, later| fits(ticket, later) && !ticket.has_expired(now))
+            .or_else(|| self.pool.take_if(|ticket, _| !ticket.has_expired(now)))
+    }
+
+    /// Whether the minimal client supports the run's settings. If not, the library makes all
+    /// connections.
+    pub fn uses_minimal_client(&self) -> bool {
+        !self.minimal.is_empty()
     }
 }
 
@@ -126,17 +172,20 @@ impl Backend for RustlsBackend {
     fn open(&mut self) -> Result<RustlsSession, Failure> {
         let Turn { name, is_sampled } = self.turns.next();
         if !is_sampled && !self.minimal.is_empty() {
-            return RustlsSession::minimal(Arc::clone(&self.minimal[name]), name);
+            return self.minimal(name, None);
         }
         self.session(name, is_sampled || self.authenticate == Authenticate::Every, None)
     }
 
-    /// Resumes with the configuration of the session's full handshake: rustls resumes with no
-    /// other. A run that resumes sessions has one name.
+    /// The library resumes with the configuration of the session's full handshake: rustls resumes
+    /// with no other. A run that resumes sessions has one name.
     fn resume(&mut self) -> Result<Option<RustlsSession>, Failure> {
-        let Some(ticket) = self.pool.take() else { return Ok(None) };
-        let verified = ticket.authenticated();
-        self.session(0, verified, Some(ticket)).map(Some)
+        let session = match self.ticket() {
+            None => return Ok(None),
+            Some(Ticket::Minimal(ticket)) => self.minimal(0, Some(ticket)),
+            Some(Ticket::Library(ticket)) => self.session(0, ticket.authenticated(), Some(ticket)),
+        };
+        session.map(Some)
     }
 
     fn resumable(&self) -> usize {
@@ -148,8 +197,8 @@ impl Backend for RustlsBackend {
     }
 }
 
-/// The minimal client's template for each name, if all connections are full TLS 1.3 handshakes with
-/// one group, without other features. Empty otherwise.
+/// The minimal client's template for each name, if all connections are TLS 1.3 handshakes with one
+/// group, full or resumed with a key exchange, without other features. Empty otherwise.
 fn templates(
     settings: &ClientSettings,
     config: &Arc<ClientConfig>,
@@ -159,7 +208,8 @@ fn templates(
     let can = settings.client == ClientChoice::Auto
         && settings.versions == [TlsVersion::Tls13]
         && settings.client_identity.is_none()
-        && settings.resume == Resume::None
+        && matches!(settings.resume, Resume::None | Resume::Psk)
+        && !settings.early_data
         && settings.hello_retry.is_none()
         && settings.key_log.is_none();
     let (true, [group]) = (can, &settings.groups[..]) else { return Vec::new() };
@@ -357,7 +407,7 @@ mod tests {
             ClientSettings { versions: vec![TlsVersion::Tls12, TlsVersion::Tls13], ..settings() },
             ClientSettings { groups: vec![], ..settings() },
             ClientSettings { groups: vec![Group::X25519, Group::P256], ..settings() },
-            ClientSettings { resume: Resume::Psk, ..settings() },
+            ClientSettings { resume: Resume::Psk, early_data: true, ..settings() },
             ClientSettings { hello_retry: Some(HelloRetry::Decoy), ..settings() },
             ClientSettings { client_identity: Some(identity.unwrap()), ..settings() },
             ClientSettings { key_log: Some(Arc::new(KeyLog::new(std::io::sink()))), ..settings() },

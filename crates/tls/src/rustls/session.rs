@@ -20,8 +20,8 @@ use super::client_identity::take_shown;
 use super::facts::negotiated;
 use super::failure::reason;
 use super::flight::{encode_close_notify, encode_flight, encrypt, encrypt_early};
-use super::minimal::{ClientHelloTemplate, MinimalClient};
-use super::tickets::{self, Ticket};
+use super::minimal::{ClientHelloTemplate, MinimalClient, MinimalTicket};
+use super::tickets::{self, LibraryTicket, Ticket};
 use super::{inspection, signed_with};
 use crate::observer::Observer;
 use crate::pool::Pool;
@@ -81,9 +81,9 @@ impl RustlsSession {
         server_name: ServerName<'static>,
         authenticated: bool,
         asked_name: usize,
-        ticket: Option<Ticket>,
+        ticket: Option<LibraryTicket>,
     ) -> Result<Self, Failure> {
-        let limit = ticket.as_ref().map_or(0, Ticket::early_data_limit);
+        let limit = ticket.as_ref().map_or(0, LibraryTicket::early_data_limit);
         let resumes = ticket.is_some();
         let connection =
             tickets::resuming(ticket, || UnbufferedClientConnection::new(config, server_name))
@@ -99,8 +99,10 @@ impl RustlsSession {
     pub(super) fn minimal(
         template: Arc<ClientHelloTemplate>,
         asked_name: usize,
+        ticket: Option<MinimalTicket>,
     ) -> Result<Self, Failure> {
-        Ok(Self::with(Machine::Minimal(Box::new(MinimalClient::new(template)?)), asked_name))
+        let client = MinimalClient::new(template, ticket)?;
+        Ok(Self::with(Machine::Minimal(Box::new(client)), asked_name))
     }
 
     /// True if the minimal client makes the connection.
@@ -128,6 +130,26 @@ impl RustlsSession {
     /// Adds the sessions that the server issues to this pool.
     pub(super) fn keep_tickets(&mut self, pool: Pool<Ticket>) {
         self.pool = Some(pool);
+        if let Machine::Minimal(client) = &mut self.machine {
+            client.keep_sessions();
+        }
+    }
+
+    /// Adds the sessions that have arrived to the pool. `lifetime`: see [`tickets::delivered`].
+    fn pool_tickets(&mut self, lifetime: Option<u32>) {
+        let Some(pool) = &self.pool else { return };
+        let mut put = |ticket| {
+            pool.put(ticket);
+            self.gained += 1;
+        };
+        match &mut self.machine {
+            Machine::Minimal(client) => {
+                client.take_sessions().into_iter().map(Ticket::Minimal).for_each(put);
+            }
+            Machine::Library(_) => {
+                tickets::delivered(self.state.seen.authenticated, lifetime, &mut put);
+            }
+        }
     }
 
     /// Receives once and processes the bytes; plaintext goes into the room as far as it fits.
@@ -175,7 +197,7 @@ impl RustlsSession {
                 }
             };
             let found = inspection::take();
-            self.has_ticket |= found.has_ticket;
+            self.has_ticket |= found.lifetime.is_some();
             if let Some(rule) = found.broken {
                 return Err(self.break_off(Failure::Rule(rule)));
             }
@@ -185,12 +207,7 @@ impl RustlsSession {
                 self.state.seen.ocsp_response_bytes = signed_with::take_stapled();
             }
             self.state.seen.client_authenticated |= take_shown();
-            if let Some(pool) = &self.pool {
-                tickets::delivered(self.state.seen.authenticated, |ticket| {
-                    pool.put(ticket);
-                    self.gained += 1;
-                });
-            }
+            self.pool_tickets(found.lifetime);
             if filled - used > PARTIAL_LIMIT {
                 return Err(self.state.give_up(&mut self.machine, "a message without an end"));
             }

@@ -10,6 +10,7 @@ use rustls::pki_types::ServerName;
 use rustls::unbuffered::ConnectionState;
 
 use super::authentication::ServerAuthenticator;
+use super::resumption::{MinimalTicket, Offer};
 use super::secrets::{SUITES, Suite};
 use crate::rustls::flight::encode_flight;
 use crate::rustls::random::Random;
@@ -17,9 +18,9 @@ use tlslab_wire::names::SignatureScheme;
 use tlslab_wire::tls::client_hello_reader::{extension, extensions, split};
 use tlslab_wire::tls::fault::{Fault, illegal};
 use tlslab_wire::tls::messages::{
-    CLIENT_HELLO, HANDSHAKE, HEADER, KEY_SHARE, RANDOM_LENGTH, SIGNATURE_ALGORITHMS,
-    STATUS_REQUEST, ServerHello, certificate_verify, encrypted_extensions, for_each_extension,
-    server_hello,
+    CLIENT_HELLO, HANDSHAKE, HEADER, KEY_SHARE, PSK_KEY_EXCHANGE_MODES, RANDOM_LENGTH,
+    SIGNATURE_ALGORITHMS, STATUS_REQUEST, ServerHello, certificate_verify, encrypted_extensions,
+    for_each_extension, server_hello,
 };
 
 /// The offset of the random in a hello: handshake header and version precede it (section 4.1.2).
@@ -29,12 +30,17 @@ const RANDOM: usize = 4 + 2;
 const SESSION_ID_LENGTH: usize = 32;
 const SESSION_ID: usize = RANDOM + RANDOM_LENGTH + 1;
 
+/// The extension psk_key_exchange_modes with the only mode psk_dhe_ke (section 4.2.9).
+const WITH_KEY_EXCHANGE: [u8; 2] = [1, 1];
+
 /// The common part of all ClientHellos of a worker for one server name.
 pub struct ClientHelloTemplate {
     /// The complete record.
     record: Vec<u8>,
     /// The range of the key share in the record.
     share: Range<usize>,
+    /// The position of the extensions' length in the record.
+    extensions_length: usize,
     /// The only offered group.
     pub group: &'static dyn SupportedKxGroup,
     suites: Vec<u16>,
@@ -75,20 +81,25 @@ impl ClientHelloTemplate {
             && suites.iter().all(|suite| find(*suite).is_some());
         let share = share(&record, group)?;
         let mut offered = Vec::new();
-        for_each_extension(extensions(&record)?, |number, _| {
+        let list = extensions(&record)?;
+        let extensions_length = position(&record, list);
+        for_each_extension(list, |number, _| {
             offered.push(number);
             Ok(())
         })
         .ok()?;
         // A server may staple only for clients that request it (section 4.4.2.1):
         // `for_each_certificate` relies on that.
-        let is_plain = is_plain && offered.contains(&STATUS_REQUEST);
+        let is_plain = is_plain
+            && offered.contains(&STATUS_REQUEST)
+            && extension(&record, PSK_KEY_EXCHANGE_MODES) == Some(&WITH_KEY_EXCHANGE);
         let schemes = schemes(&record)?;
         let alpn = config.alpn_protocols.clone();
         let extensions = offered;
         is_plain.then_some(Self {
             record,
             share,
+            extensions_length,
             group,
             suites,
             extensions,
@@ -113,6 +124,16 @@ impl ClientHelloTemplate {
         Some(*session_id)
     }
 
+    /// True if a ClientHello can offer this session.
+    pub fn can_offer(&self, ticket: &MinimalTicket) -> bool {
+        ticket.fits(&self.record)
+    }
+
+    /// Offers a session in the ClientHello whose record starts there and ends the bytes.
+    pub fn offer(&self, ticket: MinimalTicket, start: usize, outgoing: &mut Vec<u8>) -> Offer {
+        ticket.offer(outgoing, start, self.extensions_length)
+    }
+
     /// The scheme in a CertificateVerify's body; a fault if it was not offered.
     pub fn read_scheme(&self, body: &[u8]) -> Result<SignatureScheme, Fault> {
         let scheme = certificate_verify(body)?;
@@ -131,16 +152,27 @@ impl ClientHelloTemplate {
         }
     }
 
-    /// The server's choices in the body of a ServerHello; a fault if no full handshake can follow.
-    pub fn read_answer<'m>(&self, session_id: &[u8], body: &'m [u8]) -> Result<Answer<'m>, Fault> {
-        let ServerHello { suite, group, share } = server_hello(body, session_id)?;
+    /// The server's choices in the body of a ServerHello; a fault if no handshake can follow.
+    pub fn read_answer<'m>(
+        &self,
+        session_id: &[u8],
+        offer: Option<&Offer>,
+        body: &'m [u8],
+    ) -> Result<Answer<'m>, Fault> {
+        let answer = server_hello(body, session_id, offer.is_some())?;
+        let ServerHello { suite, group, share, is_resumed } = answer;
         if group != u16::from(self.group.name()) {
             return Err(illegal("the server's key share is not of the group that is offered"));
         }
         let suite = find(suite)
             .filter(|suite| self.suites.contains(&suite.code_point))
             .ok_or(illegal("the server chooses a cipher suite that is not offered"))?;
-        Ok(Answer { suite, share })
+        // Section 4.2.11.
+        let fits = |offer: &Offer| offer.suite.hash_length() == suite.hash_length();
+        if is_resumed && !offer.is_some_and(fits) {
+            return Err(illegal("the server resumes with a cipher suite of another hash"));
+        }
+        Ok(Answer { suite, share, is_resumed })
     }
 }
 
@@ -148,6 +180,8 @@ impl ClientHelloTemplate {
 pub struct Answer<'m> {
     pub suite: &'static Suite,
     pub share: &'m [u8],
+    /// Whether the server resumes the offered session.
+    pub is_resumed: bool,
 }
 
 /// The signature schemes in a ClientHello's record (section 4.2.3), without those that are only for
@@ -165,8 +199,13 @@ fn share(record: &[u8], group: &dyn SupportedKxGroup) -> Option<Range<usize>> {
     let (number, share) = shares.split_first_chunk()?;
     let (share, rest) = split(share, 2)?;
     let is_only = rest.is_empty() && *number == u16::from(group.name()).to_be_bytes();
-    let start = share.as_ptr().addr() - record.as_ptr().addr();
+    let start = position(record, share);
     is_only.then_some(start..start + share.len())
+}
+
+/// The position of these bytes in a record, of which they are a part.
+fn position(record: &[u8], part: &[u8]) -> usize {
+    part.as_ptr().addr() - record.as_ptr().addr()
 }
 
 fn find(suite: u16) -> Option<&'static Suite> {
