@@ -108,7 +108,9 @@ fn check_permitted(
         other => other?,
     };
     let mut fallback = None;
-    if backend == Choice::Rustls {
+    if preflight.facts.tls != TlsVersion::Tls13.to_string() {
+        settings.client = ClientChoice::Library;
+    } else if backend == Choice::Rustls {
         fallback = minimal_client_or_library(spec, &mut settings, &once, began.elapsed())?;
     }
     notes.extend(fewer_streams(spec.spec(), &preflight));

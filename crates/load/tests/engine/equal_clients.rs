@@ -192,6 +192,36 @@ fn a_resumption_is_the_same_to_the_byte() {
 }
 
 #[test]
+fn without_options_the_minimal_client_sends_and_negotiates_what_the_library_does() {
+    let made = self_signed(KeyKind::Rsa2048).unwrap();
+    let authority = X509::from_pem(made.authority.as_bytes()).unwrap().to_der().unwrap();
+    let trust = TrustAnchors::Certificates(vec![authority]);
+    // Both offered key shares, a server that wants a second ClientHello, and one of TLS 1.2.
+    for (groups, versions, is_new) in [
+        (vec![Group::X25519MlKem768], vec![], true),
+        (vec![Group::X25519], vec![], true),
+        (vec![Group::P384], vec![], true),
+        (vec![Group::X25519], vec![TlsVersion::Tls12], false),
+    ] {
+        let serve = ServeSpec::loopback(ServerBackend::Openssl, vec![made.identity.clone()]);
+        let server = Server::start(&ServeSpec { groups, versions, ..serve }).unwrap();
+        let cell = TlsSpec::default();
+        let library = run(&server, &trust, &by_library(&cell), BackendChoice::Rustls);
+        for minimal in [cell.clone(), lean(&cell)] {
+            let minimal = run(&server, &trust, &minimal, BackendChoice::Rustls);
+            let expected = if is_new { COUNT - 1 } else { 0 };
+            assert_eq!((minimal.minimal_client, &minimal.client_fallback), (expected, &None));
+            assert_eq!(minimal.facts, library.facts);
+            let bytes = |record: &RunRecord| {
+                let bytes = &record.bytes;
+                (bytes.handshake_sent, bytes.handshake_received, bytes.sent, bytes.received)
+            };
+            assert_eq!(bytes(&minimal), bytes(&library));
+        }
+    }
+}
+
+#[test]
 fn a_server_that_asks_for_a_certificate_gets_the_same_answer() {
     let made = self_signed(KeyKind::EcdsaP256).unwrap();
     let authority = X509::from_pem(made.authority.as_bytes()).unwrap().to_der().unwrap();

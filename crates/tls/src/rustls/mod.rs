@@ -8,6 +8,7 @@ mod facts;
 mod failure;
 mod ffi;
 mod flight;
+mod handover;
 mod inspection;
 pub mod key_exchange;
 mod key_memo;
@@ -32,6 +33,7 @@ use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, SupportedCipherSuite, SupportedProtocolVersion};
 
 use self::client_identity::OneIdentity;
+use self::handover::{HandedGroup, Handover};
 use self::minimal::{ClientHelloTemplate, MinimalTicket, ServerAuthenticator};
 use self::random::Random;
 use self::suites::CIPHER_SUITES;
@@ -55,6 +57,14 @@ pub const NAME: &str = "rustls";
 /// rustls), and drops the oldest.
 const RECENT: u64 = 200;
 
+/// The beginning of the minimal client's connections for one server name.
+struct Beginning {
+    template: Arc<ClientHelloTemplate>,
+    /// For the servers that answer the same ClientHello with an older version or with a
+    /// HelloRetryRequest; `None` if it offers only one version and group.
+    handover: Option<Arc<Handover>>,
+}
+
 /// Creates the rustls sessions of one worker.
 pub struct RustlsBackend {
     /// The configuration of connections that authenticate the server.
@@ -62,9 +72,9 @@ pub struct RustlsBackend {
     /// The configuration of connections that do not, between two samples.
     trusting: Arc<ClientConfig>,
     server_names: Vec<ServerName<'static>>,
-    /// The minimal client's template for each name; empty if it does not support the run's
-    /// settings.
-    minimal: Vec<Arc<ClientHelloTemplate>>,
+    /// The beginnings of the minimal client's connections for each name; empty if it does not
+    /// support the run's settings.
+    minimal: Vec<Beginning>,
     /// The order of names and the selection of sampled connections.
     turns: Turns,
     /// The selection of sampled resumptions.
@@ -90,11 +100,10 @@ impl RustlsBackend {
         let trusting = Arc::new(Verifier::none(algorithms, schemes));
         let server_names = settings
             .names(NAME, |name| ServerName::try_from(name.to_owned()).map_err(|e| e.to_string()))?;
-        let trusting = config(settings, &provider, trusting)?;
         Ok(Self {
             verifying: config(settings, &provider, Arc::clone(&verifier))?,
-            minimal: templates(settings, &trusting, &verifier, &server_names),
-            trusting,
+            minimal: beginnings(settings, &provider, [&verifier, &trusting], &server_names)?,
+            trusting: config(settings, &provider, trusting)?,
             turns: Turns::new(server_names.len(), SAMPLING_PERIOD),
             resumptions: Turns::new(1, SAMPLING_PERIOD),
             server_names,
@@ -131,7 +140,9 @@ impl RustlsBackend {
         name: usize,
         ticket: Option<MinimalTicket>,
     ) -> Result<RustlsSession, Failure> {
-        let session = RustlsSession::minimal(Arc::clone(&self.minimal[name]), name, ticket)?;
+        let Beginning { template, handover } = &self.minimal[name];
+        let mut session = RustlsSession::minimal(Arc::clone(template), name, ticket)?;
+        session.hand_over_by(handover.clone());
         Ok(self.keeping_tickets(session))
     }
 
@@ -197,35 +208,54 @@ impl Backend for RustlsBackend {
     }
 }
 
-/// The minimal client's template for each name, if all connections are TLS 1.3 handshakes with one
-/// group, full or resumed with a key exchange, without other features. Empty otherwise.
-fn templates(
+/// The beginnings of the minimal client's connections for each name, if all connections can be TLS
+/// 1.3 handshakes, full or resumed with a key exchange, without other features. Empty otherwise. The
+/// verifiers are that of authenticated connections and that of the others.
+fn beginnings(
     settings: &ClientSettings,
-    config: &Arc<ClientConfig>,
-    verifier: &Arc<Verifier>,
+    provider: &CryptoProvider,
+    [verifier, trusting]: [&Arc<Verifier>; 2],
     server_names: &[ServerName<'static>],
-) -> Vec<Arc<ClientHelloTemplate>> {
+) -> Result<Vec<Beginning>, BackendError> {
+    let versions = &settings.versions;
     let can = settings.client == ClientChoice::Auto
-        && settings.versions == [TlsVersion::Tls13]
+        && (versions.is_empty() || versions.contains(&TlsVersion::Tls13))
         && settings.client_identity.is_none()
         && matches!(settings.resume, Resume::None | Resume::Psk)
         && !settings.early_data
         && settings.hello_retry.is_none()
         && settings.key_log.is_none();
-    let (true, [group]) = (can, &settings.groups[..]) else { return Vec::new() };
+    let first = provider.kx_groups.first().filter(|_| can);
     let group = match settings.key_share {
-        KeyShare::Fresh => key_exchange::own(*group, KeyShare::Fresh),
+        KeyShare::Fresh => first
+            .and_then(|first| Group::from_code_point(first.name().into()))
+            .and_then(|first| key_exchange::own(first, KeyShare::Fresh)),
         // The share of the library's connections.
-        KeyShare::Reused => config.crypto_provider().kx_groups.first().copied(),
+        KeyShare::Reused => first.copied(),
     };
-    let Some(group) = group else { return Vec::new() };
-    let authenticator = |name: &ServerName<'static>| match settings.authenticate {
-        Authenticate::Every => Some(ServerAuthenticator::new(Arc::clone(verifier), name.clone())),
-        Authenticate::Sampled => None,
+    let Some(group) = group else { return Ok(Vec::new()) };
+    // Lives as long as the program, as the groups of `key_exchange` do.
+    let group: &'static HandedGroup = Box::leak(Box::new(HandedGroup(group)));
+    let mut provider = provider.clone();
+    provider.kx_groups[0] = group;
+    let is_open = provider.kx_groups.len() > 1 || *versions != [TlsVersion::Tls13];
+    let authenticates = settings.authenticate == Authenticate::Every;
+    let verifier_of_all = if authenticates { verifier } else { trusting };
+    let config = config(settings, &Arc::new(provider), Arc::clone(verifier_of_all))?;
+    let beginning = |name: &ServerName<'static>| {
+        let authenticator =
+            authenticates.then(|| ServerAuthenticator::new(Arc::clone(verifier), name.clone()));
+        let make = || ClientHelloTemplate::new(&config, name, group, authenticator);
+        let (template, drawn) = random::recording(make);
+        let template = template?;
+        let handover = || {
+            let (config, record) = (Arc::clone(&config), template.record());
+            Handover::new(config, name.clone(), record, drawn, authenticates).map(Arc::new)
+        };
+        let handover = if is_open { Some(handover()?) } else { None };
+        Some(Beginning { template: Arc::new(template), handover })
     };
-    let template =
-        |name| ClientHelloTemplate::new(config, name, group, authenticator(name)).map(Arc::new);
-    server_names.iter().map(template).collect::<Option<_>>().unwrap_or_default()
+    Ok(server_names.iter().map(beginning).collect::<Option<_>>().unwrap_or_default())
 }
 
 fn implementation(suite: CipherSuite) -> Option<SupportedCipherSuite> {
@@ -350,7 +380,7 @@ mod tests {
     use crate::keylog::KeyLog;
 
     /// The settings of `--tls 1.3 --group X25519`.
-    fn settings() -> ClientSettings {
+    pub fn settings() -> ClientSettings {
         ClientSettings {
             versions: vec![TlsVersion::Tls13],
             suites: vec![],
@@ -372,7 +402,7 @@ mod tests {
     }
 
     /// The same settings with `--lean`.
-    fn lean() -> ClientSettings {
+    pub fn lean() -> ClientSettings {
         let (authenticate, key_share) = (Authenticate::Sampled, KeyShare::Reused);
         ClientSettings { authenticate, key_share, ..settings() }
     }
@@ -397,16 +427,27 @@ mod tests {
     }
 
     #[test]
+    fn more_than_one_version_or_group_may_be_offered() {
+        let both = vec![TlsVersion::Tls12, TlsVersion::Tls13];
+        for more in [
+            ClientSettings { versions: vec![], ..settings() },
+            ClientSettings { versions: both, ..settings() },
+            ClientSettings { groups: vec![], ..settings() },
+            ClientSettings { groups: vec![Group::X25519, Group::P256], ..settings() },
+            ClientSettings { versions: vec![], groups: vec![], ..lean() },
+        ] {
+            assert!(by_minimal_client(&more)[2..100].iter().all(|minimal| *minimal), "{more:?}");
+        }
+    }
+
+    #[test]
     fn what_it_cannot_do_or_must_not_stays_with_the_library() {
         let made = rcgen::generate_simple_self_signed(["client".to_owned()]).unwrap();
         let identity = Identity::from_pem(&made.cert.pem(), &made.signing_key.serialize_pem());
         for other in [
             ClientSettings { client: ClientChoice::Library, ..settings() },
             ClientSettings { client: ClientChoice::Library, ..lean() },
-            ClientSettings { versions: vec![], ..settings() },
-            ClientSettings { versions: vec![TlsVersion::Tls12, TlsVersion::Tls13], ..settings() },
-            ClientSettings { groups: vec![], ..settings() },
-            ClientSettings { groups: vec![Group::X25519, Group::P256], ..settings() },
+            ClientSettings { versions: vec![TlsVersion::Tls12], ..settings() },
             ClientSettings { resume: Resume::Psk, early_data: true, ..settings() },
             ClientSettings { hello_retry: Some(HelloRetry::Decoy), ..settings() },
             ClientSettings { client_identity: Some(identity.unwrap()), ..settings() },

@@ -20,6 +20,7 @@ use super::client_identity::take_shown;
 use super::facts::negotiated;
 use super::failure::reason;
 use super::flight::{encode_close_notify, encode_flight, encrypt, encrypt_early};
+use super::handover::Handover;
 use super::minimal::{ClientHelloTemplate, MinimalClient, MinimalTicket};
 use super::tickets::{self, LibraryTicket, Ticket};
 use super::{inspection, signed_with};
@@ -31,6 +32,7 @@ use tlslab_wire::names::SignatureScheme;
 use tlslab_wire::outcome::{Failure, Step};
 use tlslab_wire::reason::Reason;
 use tlslab_wire::rule::Rule;
+use tlslab_wire::tls::messages::is_retry_or_older;
 
 /// The highest number of received bytes that a connection may keep: rustls limits a handshake
 /// message to 64 KiB, and a record has at most 16 KiB + 256 bytes (RFC 8446, section 5.2).
@@ -73,6 +75,8 @@ pub struct RustlsSession {
     observer: Observer,
     /// The first rule that the observer has seen broken.
     broken: Option<Rule>,
+    /// Continues the minimal client's connection by the library, if the server's answer needs that.
+    handover: Option<Arc<Handover>>,
 }
 
 impl RustlsSession {
@@ -105,6 +109,12 @@ impl RustlsSession {
         Ok(Self::with(Machine::Minimal(Box::new(client)), asked_name))
     }
 
+    /// Lets the library continue, if the server answers the minimal client with what only the
+    /// library supports.
+    pub(super) fn hand_over_by(&mut self, handover: Option<Arc<Handover>>) {
+        self.handover = handover;
+    }
+
     /// True if the minimal client makes the connection.
     #[cfg(test)]
     pub(super) fn is_minimal(&self) -> bool {
@@ -124,6 +134,7 @@ impl RustlsSession {
             has_ticket: false,
             observer: Observer::new(),
             broken: None,
+            handover: None,
         }
     }
 
@@ -180,12 +191,15 @@ impl RustlsSession {
                 }
             }
             self.fruitless += length;
-            let length = self.observe(&mut buffer[kept..kept + length])?;
+            let mut filled = kept + self.observe(&mut buffer[kept..kept + length])?;
+            if self.hand_over(&buffer[..filled]) {
+                // The observer has seen nothing for the minimal client.
+                filled = self.observe(&mut buffer[..filled])?;
+            }
             if self.fruitless > FRUITLESS_LIMIT {
                 return Err(self.state.give_up(&mut self.machine, FLOOD));
             }
             self.partial.clear();
-            let filled = kept + length;
             let incoming = &mut buffer[..filled];
             let (used, read) = match &mut self.machine {
                 Machine::Library(connection) => {
@@ -214,6 +228,24 @@ impl RustlsSession {
             self.partial.extend_from_slice(&buffer[used..filled]);
             Ok(Some(read))
         })
+    }
+
+    /// Lets the library continue the connection if this first answer of the server needs that.
+    /// Returns whether it does.
+    fn hand_over(&mut self, incoming: &[u8]) -> bool {
+        let (Some(handover), Machine::Minimal(client)) = (&self.handover, &mut self.machine) else {
+            return false;
+        };
+        if !is_retry_or_older(incoming) {
+            return false;
+        }
+        let Some((message, exchange)) = client.give_up_hello() else { return false };
+        let taken_over = handover.take_over(message, exchange);
+        let Some((connection, record)) = taken_over else { return false };
+        self.observer.sent(&record);
+        self.state.seen.authenticated = handover.authenticates;
+        self.machine = Machine::Library(Box::new(connection));
+        true
     }
 
     /// Checks rules that the library does not check; a broken one ends the session. Returns the

@@ -166,19 +166,49 @@ pub fn server_hello<'m>(
         () => {}
     }
     let is_resumed = psk.map(selects_only_psk).transpose()?.is_some();
-    let share = match share {
-        Some(share) => share,
-        // Section 4.2.11: the only offered mode has a key exchange.
-        None if is_resumed => return Err(illegal("the server resumes without a share")),
-        None => return Err(Fault::new(MISSING_EXTENSION, "the server sends no share")),
+    let (group, share) = key_share(share, is_resumed)?;
+    Ok(ServerHello { suite: u16::from_be_bytes(*suite), group, share, is_resumed })
+}
+
+/// The group and the public key of the server's share (section 4.2.8).
+fn key_share(share: Option<&[u8]>, is_resumed: bool) -> Result<(u16, &[u8]), Fault> {
+    let Some(share) = share else {
+        return Err(match is_resumed {
+            // Section 4.2.11: the only offered mode has a key exchange.
+            true => illegal("the server resumes without a share"),
+            false => Fault::new(MISSING_EXTENSION, "the server sends no share"),
+        });
     };
+    let cut = "the server's key share is cut short";
     let (group, share) = share.split_first_chunk().ok_or(cut)?;
     let (share, behind) = split(share, 2).ok_or(cut)?;
     if share.is_empty() || !behind.is_empty() {
         return Err("the server's key share has a wrong length".into());
     }
-    let (suite, group) = (u16::from_be_bytes(*suite), u16::from_be_bytes(*group));
-    Ok(ServerHello { suite, group, share, is_resumed })
+    Ok((u16::from_be_bytes(*group), share))
+}
+
+/// True if the first of these records begins with a complete ServerHello that asks for a second
+/// ClientHello or selects an older version than TLS 1.3 (section 4.1.3).
+pub fn is_retry_or_older(records: &[u8]) -> bool {
+    let first = || {
+        let content = records.get(HEADER..record_length(records).ok()??)?;
+        let message = content.strip_prefix(&[SERVER_HELLO])?;
+        let (body, _) = split(message, 3).filter(|_| records[0] == HANDSHAKE)?;
+        let (random, rest) = body.get(2..)?.split_at_checked(RANDOM_LENGTH)?;
+        let (_session_id, rest) = split(rest, 1)?;
+        let extensions = rest.get(3..)?;
+        Some((random == HELLO_RETRY_REQUEST, extensions))
+    };
+    let Some((is_retry, extensions)) = first() else { return false };
+    let mut is_new = false;
+    let read = extensions.is_empty()
+        || for_each_extension(extensions, |number, _| {
+            is_new |= number == SUPPORTED_VERSIONS;
+            Ok(())
+        })
+        .is_ok();
+    is_retry || (read && !is_new)
 }
 
 /// Checks that the server selects the only offered PSK (section 4.2.11).
@@ -373,6 +403,35 @@ fn ocsp_response(content: &[u8]) -> &[u8] {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The record of a ServerHello with this random and these extensions after their length.
+    fn hello(random: [u8; 32], extensions: &[u8]) -> Vec<u8> {
+        let body = [&[3, 3], &random[..], &[1, 9], &[0x13, 1, 0], extensions].concat();
+        let length = body.len() as u8;
+        [&[HANDSHAKE, 3, 3, 0, length + 4, SERVER_HELLO, 0, 0, length], &body[..]].concat()
+    }
+
+    #[test]
+    fn a_retry_and_an_older_version_are_no_server_hello_of_tls13() {
+        let (new, old) = (&[0, 6, 0, 43, 0, 2, 3, 4][..], &[0, 4, 0, 23, 0, 0][..]);
+        for (record, expected) in [
+            (hello([7; 32], new), false),
+            (hello([7; 32], old), true),
+            (hello([7; 32], &[]), true),
+            (hello(HELLO_RETRY_REQUEST, new), true),
+            // What cannot be read is nothing of these.
+            (hello([7; 32], &old[..5]), false),
+            (vec![ALERT, 3, 3, 0, 2, 2, 40], false),
+            (b"HTTP/1.1 400".to_vec(), false),
+        ] {
+            assert_eq!(is_retry_or_older(&record), expected, "{record:?}");
+            // The rest of the flight does not matter, an incomplete record does.
+            assert_eq!(is_retry_or_older(&[&record[..], &[22, 3]].concat()), expected);
+            for length in 0..record.len() {
+                assert!(!is_retry_or_older(&record[..length]));
+            }
+        }
+    }
 
     #[test]
     fn a_chain_is_read_as_it_is_built() {

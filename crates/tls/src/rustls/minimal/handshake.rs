@@ -109,6 +109,8 @@ pub struct Handshake {
     offer: Option<Offer>,
     /// Whether the server resumes the offered session.
     is_resumed: bool,
+    /// The selected group, once the server has answered.
+    group: u16,
     suite: Option<&'static Suite>,
     secrets: Option<Box<dyn Secrets>>,
     /// The traffic secrets of client and server, after the handshake.
@@ -155,6 +157,7 @@ impl Handshake {
             ticket,
             offer: None,
             is_resumed: false,
+            group: 0,
             suite: None,
             secrets: None,
             traffic: None,
@@ -207,14 +210,22 @@ impl Handshake {
     pub fn begin(&mut self, outgoing: &mut Vec<u8>) -> Result<(), Fault> {
         if self.state == State::Start {
             let start = outgoing.len();
-            let share = self.exchange.as_ref().map_or(&[][..], |exchange| exchange.pub_key());
-            self.session_id = self.template.append(share, outgoing).ok_or(NO_RANDOM)?;
+            let exchange = self.exchange.as_deref().ok_or(NO_RANDOM)?;
+            self.session_id = self.template.append(exchange, outgoing).ok_or(NO_RANDOM)?;
             let ticket = self.ticket.take();
             self.offer = ticket.map(|ticket| self.template.offer(ticket, start, outgoing));
             self.hello = outgoing[start + HEADER..].to_vec();
             self.state = State::ServerHello;
         }
         Ok(())
+    }
+
+    /// The ClientHello and its key exchange, which another client continues. `None` before the
+    /// ClientHello, after the ServerHello, and if the ClientHello offers a session.
+    pub fn give_up_hello(&mut self) -> Option<(&[u8], Box<dyn ActiveKeyExchange>)> {
+        let is_open = self.state == State::ServerHello && self.offer.is_none();
+        let exchange = self.exchange.take_if(|_| is_open)?;
+        Some((&self.hello, exchange))
     }
 
     /// Sets the keys for an alert in place of the client's last flight, if the server's share has
@@ -308,8 +319,11 @@ impl Handshake {
     fn server_hello(&mut self, message: &[u8], body: &[u8], keys: &mut Keys) -> Result<(), Fault> {
         let offer = self.offer.take();
         let answer = self.template.read_answer(&self.session_id, offer.as_ref(), body)?;
-        let Answer { suite, share, is_resumed } = answer;
-        let shared = self.exchange.take().and_then(|exchange| exchange.complete(share).ok());
+        let Answer { suite, group, share, is_component, is_resumed } = answer;
+        let shared = self.exchange.take().and_then(|exchange| match is_component {
+            false => exchange.complete(share).ok(),
+            true => exchange.complete_hybrid_component(share).ok(),
+        });
         let shared = shared.ok_or(illegal("the server's key share is invalid"))?;
         let (shared, hellos) = (shared.secret_bytes(), [&self.hello[..], message]);
         let secrets = match offer.filter(|_| is_resumed) {
@@ -322,6 +336,7 @@ impl Handshake {
         };
         keys.receiving = Some(suite.protect(secrets.traffic(Side::Server)).ok_or(NO_KEY)?);
         self.hello = Vec::new();
+        self.group = group;
         self.suite = Some(suite);
         self.secrets = Some(secrets);
         self.state = State::EncryptedExtensions;
@@ -438,7 +453,7 @@ impl Handshake {
         Negotiated {
             version: TlsVersion::Tls13,
             suite: CipherSuite::from_code_point(self.suite.map_or(0, |suite| suite.code_point)),
-            group: Some(KeyExchangeGroup::Named(self.template.group.name().into())),
+            group: Some(KeyExchangeGroup::Named(self.group)),
             signature_scheme: self.signature_scheme,
             kind: if self.is_resumed { HandshakeKind::Resumed } else { HandshakeKind::Full },
             hello_retry_request: false,

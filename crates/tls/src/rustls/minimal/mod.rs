@@ -1,12 +1,12 @@
-//! The minimal TLS 1.3 client. It makes full handshakes with one group and resumptions by PSK, for
-//! all connections of a run except the sampled ones (`docs/adr/0043`, `0044`).
+//! The minimal TLS 1.3 client. It makes full handshakes and resumptions by PSK, for all connections
+//! of a run except the sampled ones (`docs/adr/0043`).
 //!
 //! The minimal client sends what rustls would send: its ClientHello is a copy of one that rustls
 //! made, with its own random, session ID and key share. It derives all keys, verifies the server's
 //! Finished, and reads the facts for the record: suite, group, protocol, signature scheme. The
 //! verifier of rustls checks certificates and signature; with `--lean`, they are not checked. All
 //! other features of TLS (other versions, a second ClientHello, early data, client certificates) are
-//! left to rustls.
+//! left to rustls, which can continue a connection after its ClientHello (`rustls/handover.rs`).
 
 mod authentication;
 mod handshake;
@@ -21,6 +21,8 @@ mod tests;
 
 use std::mem;
 use std::sync::Arc;
+
+use rustls::crypto::ActiveKeyExchange;
 
 pub use self::authentication::ServerAuthenticator;
 pub use self::handshake::State;
@@ -102,6 +104,12 @@ impl MinimalClient {
     /// Whether a NewSessionTicket has arrived since the last call.
     pub fn took_ticket(&mut self) -> bool {
         self.handshake.took_ticket()
+    }
+
+    /// See [`Handshake::give_up_hello`]. `None` as well if a record was processed.
+    pub fn give_up_hello(&mut self) -> Option<(&[u8], Box<dyn ActiveKeyExchange>)> {
+        let is_first = self.message.is_empty() && self.warnings + self.change_cipher_specs == 0;
+        if is_first { self.handshake.give_up_hello() } else { None }
     }
 
     /// Keeps the sessions that the server issues.
