@@ -134,6 +134,7 @@ mod tests {
     use crate::rustls::RustlsBackend;
     use crate::rustls::tests::{lean, settings};
     use crate::{Backend, ClientSettings, KeyExchangeGroup, Negotiated, Progress, Session};
+    use tlslab_contract::spec::Authenticate;
     use tlslab_system::socket::Socket;
     use tlslab_wire::names::{Group, TlsVersion};
     use tlslab_wire::outcome::Failure;
@@ -177,9 +178,8 @@ mod tests {
         while Instant::now() < deadline {
             socket.became_readable(false);
             if is_done {
-                match session.read(&mut socket, &mut [0; 4])? {
-                    Progress::Done(1) => return Ok(session.facts()),
-                    _ => {}
+                if session.read(&mut socket, &mut [0; 4])? == Progress::Done(1) {
+                    return Ok(session.facts());
                 }
             } else if session.handshake(&mut socket, None)? == Progress::Done(0) {
                 is_done = true;
@@ -226,7 +226,7 @@ mod tests {
                     assert_eq!(is_new, versions == TLS13, "{facts:?}");
                     let group = KeyExchangeGroup::Named(group.name().into());
                     assert_eq!(facts.group, Some(group), "{facts:?}");
-                    let authenticates = settings.authenticate == super::super::Authenticate::Every;
+                    let authenticates = settings.authenticate == Authenticate::Every;
                     assert_eq!(facts.authenticated, authenticates);
                 }
             }
