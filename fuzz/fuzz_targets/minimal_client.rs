@@ -46,7 +46,8 @@ fn script(input: &mut Unstructured<'_>) -> Result<Script> {
     while edits.len() < 6 && !input.is_empty() {
         edits.push((input.int_in_range(0..=15)?, edit(input)?));
     }
-    Ok(Script { asks: shape & 1 == 1, tickets: usize::from(shape >> 1 & 3), updates, edits })
+    let (asks, resumes) = (shape & 1 == 1, shape >> 5 & 1 == 1);
+    Ok(Script { resumes, asks, tickets: usize::from(shape >> 1 & 3), updates, edits })
 }
 
 fn edit(input: &mut Unstructured<'_>) -> Result<Edit> {

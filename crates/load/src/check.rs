@@ -11,7 +11,7 @@ use self::scripts::{body_rule, learning, only, script};
 use crate::connection::Script;
 use crate::error::RunError;
 use crate::notes::fewer_streams;
-use crate::preflight::{PreflightError, PreflightResult, minimal, preflight, resumed};
+use crate::preflight::{PreflightError, PreflightResult, preflight, resumed};
 use tlslab_contract::record::{Preflight, SessionsGiven};
 #[cfg(feature = "openssl")]
 use tlslab_contract::spec::BackendChoice;
@@ -109,7 +109,9 @@ fn check_permitted(
         other => other?,
     };
     let mut fallback = None;
-    if backend == Choice::Rustls {
+    if preflight.facts.tls != TlsVersion::Tls13.to_string() {
+        settings.client = ClientChoice::Library;
+    } else if backend == Choice::Rustls {
         fallback = minimal_client_or_library(spec, &mut settings, &once, began.elapsed())?;
     }
     notes.extend(fewer_streams(spec.spec(), &preflight));
@@ -117,11 +119,12 @@ fn check_permitted(
     Ok(Checked { permit, backend, preflight, settings, script, notes, fallback })
 }
 
-/// If the run uses the minimal client: connects with it once for each server name. The minimal
-/// client is stricter than the library. If only the library accepts the server, the library makes
-/// all connections; the reason is returned. If a repeated connection by the library fails or
-/// the minimal client then succeeds, the fault lies elsewhere, and the run will show it. So it will
-/// for a server that falls silent, which is not waited for longer than [`trial_limit`].
+/// If the run uses the minimal client: connects with it once for each server name, and if the run
+/// resumes sessions, resumes that connection's session. The minimal client is stricter than the
+/// library. If only the library accepts the server, the library makes all connections; the reason is
+/// returned. If a repeated trial of the library fails or the minimal client then succeeds, the fault
+/// lies elsewhere, and the run will show it. So it will for a server that falls silent, which is not
+/// waited for longer than [`trial_limit`].
 fn minimal_client_or_library(
     spec: &CheckedSpec,
     settings: &mut ClientSettings,
@@ -131,16 +134,23 @@ fn minimal_client_or_library(
     let limit = trial_limit(answered);
     let script = &Script { deadlines: script.deadlines.map(|d| d.min(limit)), ..script.clone() };
     for name in spec.server_names() {
-        let backend = RustlsBackend::new(&asking_for(name, settings))?;
-        let Some(Err(error)) = minimal(&backend, script) else { continue };
+        let of_name = asking_for(name, settings);
+        if !RustlsBackend::new(&of_name)?.uses_minimal_client() {
+            continue;
+        }
+        let minimal = || {
+            let make = || RustlsBackend::minimal_only(&of_name);
+            trial_of(make, &of_name, script, &mut Vec::new())
+        };
+        let Err(error) = minimal()? else { continue };
         let is_silent =
             |error: &PreflightError| matches!(error.outcome, Outcome::Failed(Failure::TimedOut(_)));
-        match one_connection(Choice::Rustls, &asking_for(name, settings), script)? {
+        match trial(Choice::Rustls, &of_name, script, &mut Vec::new())? {
             Ok(_) => {}
             Err(again) if is_silent(&error) && is_silent(&again) => return Ok(None),
             Err(_) => continue,
         }
-        let Some(Err(error)) = minimal(&backend, script) else { continue };
+        let Err(error) = minimal()? else { continue };
         settings.client = ClientChoice::Library;
         return Ok(Some(failed(spec, name, script, error).to_string()));
     }
@@ -207,10 +217,7 @@ fn try_all_names(
     let mut first = None;
     for name in &settings.server_names {
         let settings = asking_for(name, settings);
-        let tried = match settings.resume {
-            Resume::None => one_connection(backend, &settings, script)?,
-            _ => resumption(backend, &settings, script, notes)?,
-        };
+        let tried = trial(backend, &settings, script, notes)?;
         let trial = tried.map_err(|error| failed(spec, name, script, error))?;
         first.get_or_insert(trial.preflight);
     }
@@ -309,23 +316,49 @@ fn one_connection(
     })
 }
 
+/// Makes one connection with the chosen back end, or several if the run resumes sessions.
+fn trial(
+    backend: Choice,
+    settings: &ClientSettings,
+    script: &Script,
+    notes: &mut Vec<String>,
+) -> Result<PreflightResult, BackendError> {
+    match backend {
+        Choice::Rustls => trial_of(|| RustlsBackend::new(settings), settings, script, notes),
+        #[cfg(feature = "openssl")]
+        Choice::Openssl => trial_of(|| OpensslBackend::new(settings), settings, script, notes),
+        Choice::Plain => trial_of(|| Ok(PlainBackend), settings, script, notes),
+    }
+}
+
+fn trial_of<B: Backend>(
+    make: impl Fn() -> Result<B, BackendError>,
+    settings: &ClientSettings,
+    script: &Script,
+    notes: &mut Vec<String>,
+) -> Result<PreflightResult, BackendError> {
+    match settings.resume {
+        Resume::None => Ok(preflight(&mut make()?, script)),
+        _ => resumption(make, script, notes),
+    }
+}
+
 /// The tries before a server counts as one that resumes no sessions: it may have several processes
 /// or hosts behind its address, each of which knows only its own.
 const RESUMPTION_TRIES: u32 = 8;
 
 /// Makes two connections, of which the second resumes the session of the first, and again if it does
 /// not. Returns the results of the first. Notes that not every try resumed its session.
-fn resumption(
-    backend: Choice,
-    settings: &ClientSettings,
+fn resumption<B: Backend>(
+    make: impl Fn() -> Result<B, BackendError>,
     script: &Script,
     notes: &mut Vec<String>,
 ) -> Result<PreflightResult, BackendError> {
     let mut tries = 1;
     loop {
         // A balancer that takes two hosts in turn leads every second connection to the other one.
-        let between = tries % 2 == 0;
-        match two_connections(backend, settings, script, between)? {
+        let between = if tries % 2 == 0 { Some(make()?) } else { None };
+        match two_connections(make()?, between, script) {
             Err(mut error) if error.outcome == Outcome::Unexpected(Mismatch::Kind) => {
                 if tries == RESUMPTION_TRIES {
                     error.explanation += &format!(", in {tries} tries");
@@ -348,34 +381,19 @@ fn resumption(
 
 /// Makes one connection, then a second one that resumes its session, with another `between`. Returns
 /// the results of the first.
-fn two_connections(
-    backend: Choice,
-    settings: &ClientSettings,
+fn two_connections<B: Backend>(
+    mut backend: B,
+    between: Option<B>,
     script: &Script,
-    between: bool,
-) -> Result<PreflightResult, BackendError> {
-    fn both<B: Backend>(mut backend: B, other: Option<B>, script: &Script) -> PreflightResult {
-        let mut first = preflight(&mut backend, script)?;
-        if let Some(mut other) = other {
-            preflight(&mut other, script)?;
-        }
-        let again = resumed(&mut backend, script)?;
-        let sessions = SessionsGiven { full: first.gained, resumed: again.gained };
-        first.preflight.sessions = Some(sessions);
-        Ok(first)
+) -> PreflightResult {
+    let mut first = preflight(&mut backend, script)?;
+    if let Some(mut other) = between {
+        preflight(&mut other, script)?;
     }
-    Ok(match backend {
-        Choice::Rustls => {
-            let other = between.then(|| RustlsBackend::new(settings)).transpose()?;
-            both(RustlsBackend::new(settings)?, other, script)
-        }
-        #[cfg(feature = "openssl")]
-        Choice::Openssl => {
-            let other = between.then(|| OpensslBackend::new(settings)).transpose()?;
-            both(OpensslBackend::new(settings)?, other, script)
-        }
-        Choice::Plain => both(PlainBackend, None, script),
-    })
+    let again = resumed(&mut backend, script)?;
+    let sessions = SessionsGiven { full: first.gained, resumed: again.gained };
+    first.preflight.sessions = Some(sessions);
+    Ok(first)
 }
 
 fn settings(spec: &CheckedSpec, trust: TrustAnchors) -> ClientSettings {

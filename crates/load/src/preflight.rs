@@ -6,7 +6,6 @@ use tlslab_contract::record::Preflight;
 use tlslab_system::clock::{Clock, MILLISECOND, MonotonicClock, Nanos};
 use tlslab_system::socket;
 use tlslab_tls::certificates::describe;
-use tlslab_tls::rustls::RustlsBackend;
 use tlslab_tls::{Backend, Facts, HandshakeKind, Negotiated, Session};
 use tlslab_wire::http::body::hexadecimal;
 use tlslab_wire::outcome::{Failure, Mismatch, Outcome, Step};
@@ -44,13 +43,6 @@ pub type PreflightResult = Result<PreflightConnection, Box<PreflightError>>;
 /// Makes one connection with a full handshake.
 pub fn preflight<B: Backend>(backend: &mut B, script: &Script) -> PreflightResult {
     try_session(|| backend.open(), HandshakeKind::Full, script)
-}
-
-/// Makes one connection with a full handshake by the minimal client. `None` if the run does not use
-/// it.
-pub fn minimal(backend: &RustlsBackend, script: &Script) -> Option<PreflightResult> {
-    let session = backend.open_minimal()?;
-    Some(try_session(|| session, HandshakeKind::Full, script))
 }
 
 /// Makes another connection, which resumes the session of the one before.

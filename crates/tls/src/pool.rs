@@ -18,14 +18,17 @@ pub struct Pool<T>(Rc<RefCell<Kept<T>>>);
 
 #[derive(Debug)]
 struct Kept<T> {
-    sessions: VecDeque<T>,
+    /// Each with its number, in the order of arrival.
+    sessions: VecDeque<(u64, T)>,
+    /// The number of sessions that have arrived so far.
+    arrived: u64,
     limit: usize,
 }
 
 impl<T> Pool<T> {
     /// An empty pool.
     pub fn new() -> Self {
-        Self(Rc::new(RefCell::new(Kept { sessions: VecDeque::new(), limit: LIMIT })))
+        Self(Rc::new(RefCell::new(Kept { sessions: VecDeque::new(), arrived: 0, limit: LIMIT })))
     }
 
     /// Sets the size to N sessions and allocates memory for all of them.
@@ -44,12 +47,31 @@ impl<T> Pool<T> {
         if kept.sessions.len() >= kept.limit {
             kept.sessions.pop_front();
         }
-        kept.sessions.push_back(session);
+        let number = kept.arrived;
+        kept.sessions.push_back((number, session));
+        kept.arrived += 1;
     }
 
     /// Takes the newest session out.
     pub fn take(&self) -> Option<T> {
-        self.0.borrow_mut().sessions.pop_back()
+        self.take_if(|_, _| true)
+    }
+
+    /// Takes the newest session that fits, by itself and by the number of later ones.
+    pub fn take_if(&self, fits: impl Fn(&T, u64) -> bool) -> Option<T> {
+        let mut kept = self.0.borrow_mut();
+        let arrived = kept.arrived;
+        let fits = |(number, session): &(u64, T)| fits(session, arrived - 1 - number);
+        let place = kept.sessions.iter().rposition(fits)?;
+        kept.sessions.remove(place).map(|(_, session)| session)
+    }
+
+    /// Drops the oldest sessions as long as they are unfit.
+    pub fn drop_oldest(&self, is_unfit: impl Fn(&T) -> bool) {
+        let mut kept = self.0.borrow_mut();
+        while kept.sessions.front().is_some_and(|(_, session)| is_unfit(session)) {
+            kept.sessions.pop_front();
+        }
     }
 
     /// The number of sessions.
@@ -78,6 +100,19 @@ mod tests {
             [pool.take(), pool.take(), pool.take(), pool.take()],
             [Some(5), Some(4), Some(3), None]
         );
+    }
+
+    #[test]
+    fn a_session_is_chosen_by_itself_and_by_those_after_it() {
+        let pool = Pool::new();
+        (1..=6).for_each(|session| pool.put(session));
+        assert_eq!(pool.take_if(|session, _| session % 2 == 1), Some(5));
+        assert_eq!(pool.take_if(|_, later| later >= 4), Some(2));
+        // What was taken still counts.
+        assert_eq!(pool.take_if(|session, later| *session == 1 && later < 5), None);
+        assert_eq!(pool.take_if(|session, later| *session == 1 && later == 5), Some(1));
+        pool.drop_oldest(|session| *session < 6);
+        assert_eq!((pool.len(), pool.take()), (1, Some(6)));
     }
 
     #[test]

@@ -38,6 +38,12 @@ impl Turns {
         Self { period, next: 0, names: (0..names).map(samples).collect() }
     }
 
+    /// The same names without samples.
+    pub fn unsampled(self) -> Self {
+        let never = Samples { left: u32::MAX, first: u32::MAX };
+        Self { period: u32::MAX, names: vec![never; self.names.len()], ..self }
+    }
+
     /// The name and the sampling of the next connection.
     pub fn next(&mut self) -> Turn {
         let name = self.next;

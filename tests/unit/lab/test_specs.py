@@ -20,6 +20,10 @@ def test_capacity_is_lean_and_client_cost_is_full() -> None:
     full = run_spec(AIM, CELL.profile, EXPERIMENT.workload, "client_cost")
     assert (lean["tls"]["authenticate"], lean["tls"]["key_share"]) == ("sampled", "reused")
     assert lean["tls"]["client"] == "auto"
+    # What servers choose may differ: one client makes the connections of all.
+    free = replace(CELL.profile, tls=None, groups=())
+    chosen = run_spec(AIM, free, EXPERIMENT.workload, "capacity")
+    assert chosen["tls"]["client"] == "library"
     assert (full["tls"]["authenticate"], full["tls"]["key_share"]) == ("every", "fresh")
     # The measured client cost must be that of an ordinary client.
     assert full["tls"]["client"] == "library"

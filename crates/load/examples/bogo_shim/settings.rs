@@ -35,7 +35,7 @@ pub fn settings(case: &Case) -> Result<ClientSettings, Stop> {
     match () {
         () if is_minimal && groups.len() > 1 => return Err(unimplemented("-curves")),
         () if is_minimal && case.certificate.is_some() => return Err(unimplemented("-cert-file")),
-        () if is_minimal && case.resumptions > 0 => return Err(unimplemented("-resume-count")),
+        () if is_minimal && case.early_data => return Err(unimplemented("-enable-early-data")),
         () if is_minimal && case.newest < 0x0304 => return Err(unimplemented("-max-version")),
         () => {}
     }

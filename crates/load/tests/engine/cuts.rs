@@ -9,13 +9,14 @@ use std::net::{Shutdown, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
+use tlslab_contract::spec::ClientChoice;
 use tlslab_system::socket::Socket;
 use tlslab_testkit::certificates::{Authority, Key};
 use tlslab_testkit::lockstep::LockstepServer;
 use tlslab_testkit::tls_server::{Settings, Version};
 use tlslab_tls::openssl::OpensslBackend;
 use tlslab_tls::rustls::{RustlsBackend, RustlsSession};
-use tlslab_tls::{Backend, ClientSettings, Negotiated, Progress, SAMPLING_PERIOD, Session};
+use tlslab_tls::{Backend, ClientSettings, Negotiated, Progress, Session};
 use tlslab_wire::names::{Group, TlsVersion};
 use tlslab_wire::outcome::Failure;
 
@@ -26,17 +27,14 @@ const RESPONSE: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n012345678
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The minimal client alone: connections of the library are left out.
-struct Minimal {
-    backend: RustlsBackend,
-    opened: u32,
-}
+struct Minimal(RustlsBackend);
 
 impl Minimal {
     fn new(settings: &ClientSettings) -> Self {
         let (versions, groups) = (vec![TlsVersion::Tls13], vec![Group::X25519]);
-        let backend =
-            RustlsBackend::new(&ClientSettings { versions, groups, ..settings.clone() }).unwrap();
-        Self { backend, opened: 0 }
+        let client = ClientChoice::Auto;
+        let settings = ClientSettings { versions, groups, client, ..settings.clone() };
+        Self(RustlsBackend::minimal_only(&settings).unwrap())
     }
 }
 
@@ -44,24 +42,19 @@ impl Backend for Minimal {
     type Session = RustlsSession;
 
     fn open(&mut self) -> Result<RustlsSession, Failure> {
-        if self.opened.is_multiple_of(SAMPLING_PERIOD) {
-            self.backend.open()?;
-            self.opened += 1;
-        }
-        self.opened += 1;
-        self.backend.open()
+        self.0.open()
     }
 
     fn resume(&mut self) -> Result<Option<RustlsSession>, Failure> {
-        self.backend.resume()
+        self.0.resume()
     }
 
     fn resumable(&self) -> usize {
-        self.backend.resumable()
+        self.0.resumable()
     }
 
     fn keep(&mut self, sessions: usize) {
-        self.backend.keep(sessions);
+        self.0.keep(sessions);
     }
 }
 

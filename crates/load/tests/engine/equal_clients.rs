@@ -11,10 +11,10 @@ use crate::harness::{BACKENDS, measured, spec};
 use openssl::x509::X509;
 use tlslab_contract::record::RunRecord;
 use tlslab_contract::spec::{
-    Authenticate, BackendChoice, ClientChoice, KeyShare, RunSpec, Stop, TlsSpec,
+    Authenticate, BackendChoice, ClientChoice, KeyShare, Resume, RunSpec, Stop, TlsSpec,
 };
 use tlslab_load::check::check;
-use tlslab_serve::{ClientAuth, ServeSpec, Server, ServerBackend};
+use tlslab_serve::{ClientAuth, Resumption, ServeSpec, Server, ServerBackend};
 use tlslab_tls::TrustAnchors;
 use tlslab_tls::self_signed::self_signed;
 use tlslab_wire::names::KeyKind;
@@ -155,6 +155,68 @@ fn the_same_is_negotiated_and_the_same_bytes_are_received() {
                     assert_eq!(after(&minimal), after(&fast), "{cell:?}");
                 }
             }
+        }
+    }
+}
+
+#[test]
+fn a_resumption_is_the_same_to_the_byte() {
+    let made = self_signed(KeyKind::EcdsaP256).unwrap();
+    let authority = X509::from_pem(made.authority.as_bytes()).unwrap().to_der().unwrap();
+    let trust = TrustAnchors::Certificates(vec![authority]);
+    for backend in [ServerBackend::Openssl, ServerBackend::Rustls] {
+        let resumption = Resumption { psk: true, tickets: 1, ..Resumption::default() };
+        let serve = ServeSpec::loopback(backend, vec![made.identity.clone()]);
+        let server = Server::start(&ServeSpec { resumption, ..serve }).unwrap();
+        for suite in ["TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384"] {
+            for group in [Group::X25519, Group::P256, Group::X25519MlKem768] {
+                let cell = pinned(TlsVersion::Tls13, suite, group, "ecdsa_secp256r1_sha256");
+                let cell = TlsSpec { resume: Resume::Psk, ..cell };
+                let library = run(&server, &trust, &by_library(&cell), BackendChoice::Rustls);
+                for minimal in [cell.clone(), lean(&cell)] {
+                    let minimal = run(&server, &trust, &minimal, BackendChoice::Rustls);
+                    // The library makes the first connection.
+                    let by_minimal = (library.minimal_client, minimal.minimal_client);
+                    assert_eq!(by_minimal, (0, COUNT - 1));
+                    assert_eq!(minimal.facts, library.facts, "{cell:?}");
+                    assert_eq!(minimal.facts[0].facts.resumed_by, "psk");
+                    let bytes = |record: &RunRecord| {
+                        let bytes = &record.bytes;
+                        (bytes.handshake_sent, bytes.handshake_received, bytes.sent, bytes.received)
+                    };
+                    assert_eq!(bytes(&minimal), bytes(&library), "{cell:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn without_options_the_minimal_client_sends_and_negotiates_what_the_library_does() {
+    let made = self_signed(KeyKind::Rsa2048).unwrap();
+    let authority = X509::from_pem(made.authority.as_bytes()).unwrap().to_der().unwrap();
+    let trust = TrustAnchors::Certificates(vec![authority]);
+    // Both offered key shares, a server that wants a second ClientHello, and one of TLS 1.2.
+    for (groups, versions, is_new) in [
+        (vec![Group::X25519MlKem768], vec![], true),
+        (vec![Group::X25519], vec![], true),
+        (vec![Group::P384], vec![], true),
+        (vec![Group::X25519], vec![TlsVersion::Tls12], false),
+    ] {
+        let serve = ServeSpec::loopback(ServerBackend::Openssl, vec![made.identity.clone()]);
+        let server = Server::start(&ServeSpec { groups, versions, ..serve }).unwrap();
+        let cell = TlsSpec::default();
+        let library = run(&server, &trust, &by_library(&cell), BackendChoice::Rustls);
+        for minimal in [cell.clone(), lean(&cell)] {
+            let minimal = run(&server, &trust, &minimal, BackendChoice::Rustls);
+            let expected = if is_new { COUNT - 1 } else { 0 };
+            assert_eq!((minimal.minimal_client, &minimal.client_fallback), (expected, &None));
+            assert_eq!(minimal.facts, library.facts);
+            let bytes = |record: &RunRecord| {
+                let bytes = &record.bytes;
+                (bytes.handshake_sent, bytes.handshake_received, bytes.sent, bytes.received)
+            };
+            assert_eq!(bytes(&minimal), bytes(&library));
         }
     }
 }

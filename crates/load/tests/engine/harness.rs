@@ -8,7 +8,8 @@ use tlslab_contract::record::{
     CountedFacts, CountedName, RoundTrips, RunRecord, StepResult, VerdictCode,
 };
 use tlslab_contract::spec::{
-    Authenticate, BackendChoice, CheckedSpec, Deadlines, KeyShare, RunSpec, Stop, TlsSpec,
+    Authenticate, BackendChoice, CheckedSpec, ClientChoice, Deadlines, KeyShare, RunSpec, Stop,
+    TlsSpec,
 };
 use tlslab_load::check::{Checked, check};
 use tlslab_load::error::RunError;
@@ -27,11 +28,13 @@ pub const SLACK: Duration = Duration::from_secs(1);
 /// The deadline of each step for peers that are slow on purpose, in milliseconds.
 pub const STEP_MS: u32 = 300;
 
-/// A specification of four connections with one request each to this address, by this back end.
+/// A specification of four connections with one request each to this address, by this back end's
+/// library.
 pub fn spec(address: SocketAddr, backend: BackendChoice) -> RunSpec {
     let json = format!(r#"{{"url":"https://{address}/bytes/4788","stop":{{"count":4}}}}"#);
     let mut spec: RunSpec = serde_json::from_str(&json).unwrap();
     spec.tls.backend = backend;
+    spec.tls.client = ClientChoice::Library;
     spec
 }
 
@@ -47,7 +50,7 @@ pub fn impatient(address: SocketAddr, backend: BackendChoice) -> RunSpec {
 /// except the first.
 pub fn with_minimal_client(spec: RunSpec) -> RunSpec {
     let (versions, groups) = (vec![TlsVersion::Tls13], vec![Group::X25519]);
-    RunSpec { tls: TlsSpec { versions, groups, ..spec.tls }, ..spec }
+    RunSpec { tls: TlsSpec { versions, groups, client: ClientChoice::Auto, ..spec.tls }, ..spec }
 }
 
 /// As [`with_minimal_client`], with the settings of `--lean`: the first connection is verified, and

@@ -28,7 +28,7 @@ pub fn settings(authority: &Authority) -> ClientSettings {
         trust: TrustAnchors::Certificates(vec![authority.certificate().to_vec()]),
         authenticate: Authenticate::Every,
         key_share: KeyShare::Fresh,
-        client: ClientChoice::Auto,
+        client: ClientChoice::Library,
         key_log: None,
         allow_obsolete: false,
         resume: Resume::None,

@@ -23,12 +23,12 @@ use tlslab_wire::tls::messages::NEW_SESSION_TICKET;
 pub struct Found {
     /// The first rule that a message broke.
     pub broken: Option<Rule>,
-    /// Whether a NewSessionTicket was among them.
-    pub has_ticket: bool,
+    /// The shortest lifetime of the tickets among them, in seconds; `None` without a ticket.
+    pub lifetime: Option<u32>,
 }
 
 thread_local! {
-    static FOUND: Cell<Found> = const { Cell::new(Found { broken: None, has_ticket: false }) };
+    static FOUND: Cell<Found> = const { Cell::new(Found { broken: None, lifetime: None }) };
 }
 
 /// Returns and clears what was found on this thread.
@@ -100,7 +100,12 @@ impl Inspector {
         while let Some(&[kind, high, middle, low]) = rest.first_chunk() {
             let length = 4 + u32::from_be_bytes([0, high, middle, low]) as usize;
             let Some((message, behind)) = rest.split_at_checked(length) else { break };
-            found.has_ticket |= kind == NEW_SESSION_TICKET;
+            if kind == NEW_SESSION_TICKET
+                && let Some(lifetime) = message[4..].first_chunk()
+            {
+                let lifetime = u32::from_be_bytes(*lifetime);
+                found.lifetime = Some(found.lifetime.map_or(lifetime, |other| other.min(lifetime)));
+            }
             // rustls itself refuses extensions that were not offered.
             let broken = || broken_by_encrypted(message, Extensions::ALL);
             found.broken = found.broken.or_else(broken);

@@ -74,6 +74,11 @@ trait Key: Send + Sync {
 
     /// The secret shared with the peer that sent this share; `None` if the share is invalid.
     fn agree(&self, peer: &[u8]) -> Option<Vec<u8>>;
+
+    /// The classical key of a hybrid group, which can be offered by itself as well.
+    fn component(&self) -> Option<(Group, &dyn Key)> {
+        None
+    }
 }
 
 impl OwnGroup {
@@ -101,10 +106,12 @@ fn generate(group: Group) -> Option<Arc<dyn Key>> {
         Group::MlKem768 => Arc::new(MlKemKey::generate()?),
         Group::X25519MlKem768 => Arc::new(HybridKey::new(
             [generate(Group::MlKem768)?, generate(Group::X25519)?],
+            (Group::X25519, 1),
             ML_KEM_768_CIPHERTEXT,
         )),
         Group::SecP256r1MlKem768 => Arc::new(HybridKey::new(
             [generate(Group::P256)?, generate(Group::MlKem768)?],
+            (Group::P256, 0),
             P256_POINT,
         )),
         _ => return None,
@@ -201,15 +208,17 @@ impl Key for MlKemKey {
 /// Two keys of a hybrid group (draft-ietf-tls-ecdhe-mlkem): shares and secrets are concatenated.
 struct HybridKey {
     parts: [Arc<dyn Key>; 2],
+    /// The classical part: its group and its place.
+    classical: (Group, usize),
     share: Vec<u8>,
     /// The length of the first part of the peer's share, in bytes.
     split: usize,
 }
 
 impl HybridKey {
-    fn new(parts: [Arc<dyn Key>; 2], split: usize) -> Self {
+    fn new(parts: [Arc<dyn Key>; 2], classical: (Group, usize), split: usize) -> Self {
         let share = [parts[0].share(), parts[1].share()].concat();
-        Self { parts, share, split }
+        Self { parts, classical, share, split }
     }
 }
 
@@ -223,6 +232,11 @@ impl Key for HybridKey {
         let mut secret = self.parts[0].agree(first)?;
         secret.extend_from_slice(&self.parts[1].agree(second)?);
         Some(secret)
+    }
+
+    fn component(&self) -> Option<(Group, &dyn Key)> {
+        let (group, place) = self.classical;
+        Some((group, &*self.parts[place]))
     }
 }
 
@@ -260,6 +274,16 @@ impl ActiveKeyExchange for Exchange {
     fn complete(self: Box<Self>, peer: &[u8]) -> Result<SharedSecret, Error> {
         let secret = self.key.agree(peer).ok_or(PeerMisbehaved::InvalidKeyShare)?;
         Ok(SharedSecret::from(secret))
+    }
+
+    fn hybrid_component(&self) -> Option<(NamedGroup, &[u8])> {
+        let (group, key) = self.key.component()?;
+        Some((NamedGroup::from(group.code_point()), key.share()))
+    }
+
+    fn complete_hybrid_component(self: Box<Self>, peer: &[u8]) -> Result<SharedSecret, Error> {
+        let secret = self.key.component().and_then(|(_, key)| key.agree(peer));
+        Ok(SharedSecret::from(secret.ok_or(PeerMisbehaved::InvalidKeyShare)?))
     }
 
     fn pub_key(&self) -> &[u8] {
@@ -308,6 +332,25 @@ mod tests {
         let share = theirs.compute_public_key().unwrap();
         assert_eq!(ours.agree(share.as_ref()), secret.ok());
         assert_eq!(ours.agree(&[0; X25519_LENGTH]), None);
+    }
+
+    #[test]
+    fn the_classical_part_of_a_hybrid_share_serves_by_itself() {
+        let start = |group| implementation(group, KeyShare::Reused).unwrap().start().unwrap();
+        for (hybrid, part) in
+            [(Group::X25519MlKem768, Group::X25519), (Group::SecP256r1MlKem768, Group::P256)]
+        {
+            let (ours, theirs) = (start(hybrid), start(part));
+            let (name, share) = ours.hybrid_component().unwrap();
+            assert_eq!(u16::from(name), part.code_point());
+            let share = share.to_vec();
+            let peer = theirs.pub_key().to_vec();
+            let secret = ours.complete_hybrid_component(&peer).unwrap();
+            let expected = theirs.complete(&share).unwrap();
+            assert_eq!(secret.secret_bytes(), expected.secret_bytes());
+            assert!(start(hybrid).complete_hybrid_component(&[0; 32]).is_err());
+            assert!(start(part).hybrid_component().is_none());
+        }
     }
 
     #[test]

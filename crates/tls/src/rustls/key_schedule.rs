@@ -67,6 +67,17 @@ impl<M: Keyed> Schedule<M> {
         Expander(extract(self.salted.clone(), shared))
     }
 
+    /// The early secret of a connection with this PSK.
+    pub(super) fn early_secret(psk: &OkmBlock) -> Expander<M> {
+        Expander(extract(keyed::<M>(zeros::<M>()), psk.as_ref()))
+    }
+
+    /// The handshake secret of a connection with a PSK, whose early secret gives this salt
+    /// ([`Expander::derived`]).
+    pub(super) fn handshake_secret_of(salt: &OkmBlock, shared: &[u8]) -> Expander<M> {
+        Expander(extract(keyed::<M>(salt.as_ref()), shared))
+    }
+
     fn with_salt(&self, salt: Option<&[u8]>) -> M {
         match salt {
             Some(salt) if salt == self.salt.as_ref() => self.salted.clone(),
@@ -89,8 +100,21 @@ impl<M: Keyed> Expander<M> {
 
     /// The master secret of this handshake secret. The argument is the hash of the empty string.
     pub(super) fn master_secret(&self, hash_of_nothing: &[u8]) -> Self {
-        let salt = self.expand_label(b"derived", hash_of_nothing);
+        let salt = self.derived(hash_of_nothing);
         Self(extract(keyed(salt.as_ref()), zeros::<M>()))
+    }
+
+    /// The salt of the next secret after this one. The argument is the hash of the empty string.
+    pub(super) fn derived(&self, hash_of_nothing: &[u8]) -> OkmBlock {
+        self.expand_label(b"derived", hash_of_nothing)
+    }
+
+    /// The PSK of a ticket with this nonce, from the resumption master secret (RFC 8446, section
+    /// 4.6.1). A nonce may be longer than the context of any other label.
+    pub(super) fn psk(&self, nonce: &[u8]) -> OkmBlock {
+        let label = b"tls13 resumption";
+        let lengths = [0, M::output_size() as u8, label.len() as u8];
+        self.expand_block(&[&lengths, label, &[nonce.len() as u8], nonce])
     }
 
     /// HKDF-Expand-Label (RFC 8446, section 7.1) with the length of the hash.

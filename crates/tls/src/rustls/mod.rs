@@ -8,6 +8,7 @@ mod facts;
 mod failure;
 mod ffi;
 mod flight;
+mod handover;
 mod inspection;
 pub mod key_exchange;
 mod key_memo;
@@ -24,6 +25,7 @@ mod variant_name;
 mod verifier;
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use rustls::client::{Resumption, Tls12Resumption};
 use rustls::crypto::{CryptoProvider, aws_lc_rs};
@@ -31,10 +33,11 @@ use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, SupportedCipherSuite, SupportedProtocolVersion};
 
 use self::client_identity::OneIdentity;
-use self::minimal::{ClientHelloTemplate, ServerAuthenticator};
+use self::handover::{HandedGroup, Handover};
+use self::minimal::{ClientHelloTemplate, MinimalTicket, ServerAuthenticator};
 use self::random::Random;
 use self::suites::CIPHER_SUITES;
-use self::tickets::{Ticket, Tickets};
+use self::tickets::{LibraryTicket, Ticket, Tickets};
 use self::verifier::Verifier;
 use super::pool::Pool;
 use super::turns::{Turn, Turns};
@@ -49,6 +52,19 @@ pub use self::session::RustlsSession;
 /// The name of this back end in specifications and records.
 pub const NAME: &str = "rustls";
 
+/// The highest number of sessions that a server may have issued after a session of the library that
+/// a sampled connection resumes: a server's cache may keep some hundreds only (256 by default in
+/// rustls), and drops the oldest.
+const RECENT: u64 = 200;
+
+/// The beginning of the minimal client's connections for one server name.
+struct Beginning {
+    template: Arc<ClientHelloTemplate>,
+    /// For the servers that answer the same ClientHello with an older version or with a
+    /// HelloRetryRequest; `None` if it offers only one version and group.
+    handover: Option<Arc<Handover>>,
+}
+
 /// Creates the rustls sessions of one worker.
 pub struct RustlsBackend {
     /// The configuration of connections that authenticate the server.
@@ -56,11 +72,13 @@ pub struct RustlsBackend {
     /// The configuration of connections that do not, between two samples.
     trusting: Arc<ClientConfig>,
     server_names: Vec<ServerName<'static>>,
-    /// The minimal client's template for each name; empty if it does not support the run's
-    /// settings.
-    minimal: Vec<Arc<ClientHelloTemplate>>,
+    /// The beginnings of the minimal client's connections for each name; empty if it does not
+    /// support the run's settings.
+    minimal: Vec<Beginning>,
     /// The order of names and the selection of sampled connections.
     turns: Turns,
+    /// The selection of sampled resumptions.
+    resumptions: Turns,
     authenticate: Authenticate,
     resume: Resume,
     pool: Pool<Ticket>,
@@ -82,12 +100,12 @@ impl RustlsBackend {
         let trusting = Arc::new(Verifier::none(algorithms, schemes));
         let server_names = settings
             .names(NAME, |name| ServerName::try_from(name.to_owned()).map_err(|e| e.to_string()))?;
-        let trusting = config(settings, &provider, trusting)?;
         Ok(Self {
             verifying: config(settings, &provider, Arc::clone(&verifier))?,
-            minimal: templates(settings, &trusting, &verifier, &server_names),
-            trusting,
+            minimal: beginnings(settings, &provider, [&verifier, &trusting], &server_names)?,
+            trusting: config(settings, &provider, trusting)?,
             turns: Turns::new(server_names.len(), SAMPLING_PERIOD),
+            resumptions: Turns::new(1, SAMPLING_PERIOD),
             server_names,
             authenticate: settings.authenticate,
             resume: settings.resume,
@@ -95,26 +113,65 @@ impl RustlsBackend {
         })
     }
 
+    /// A back end that samples no connections: the minimal client makes all, if it supports the
+    /// run's settings.
+    pub fn minimal_only(settings: &ClientSettings) -> Result<Self, BackendError> {
+        let backend = Self::new(settings)?;
+        let (turns, resumptions) = (backend.turns.unsampled(), backend.resumptions.unsampled());
+        Ok(Self { turns, resumptions, ..backend })
+    }
+
     /// A session that adds its tickets or session IDs to the pool, if the run resumes sessions.
     fn session(
         &mut self,
         name: usize,
         verify: bool,
-        ticket: Option<Ticket>,
+        ticket: Option<LibraryTicket>,
     ) -> Result<RustlsSession, Failure> {
         let config = Arc::clone(if verify { &self.verifying } else { &self.trusting });
         let server_name = self.server_names[name].clone();
-        let mut session = RustlsSession::new(config, server_name, verify, name, ticket)?;
+        let session = RustlsSession::new(config, server_name, verify, name, ticket)?;
+        Ok(self.keeping_tickets(session))
+    }
+
+    /// A session by the minimal client, in the same way.
+    fn minimal(
+        &self,
+        name: usize,
+        ticket: Option<MinimalTicket>,
+    ) -> Result<RustlsSession, Failure> {
+        let Beginning { template, handover } = &self.minimal[name];
+        let mut session = RustlsSession::minimal(Arc::clone(template), name, ticket)?;
+        session.hand_over_by(handover.clone());
+        Ok(self.keeping_tickets(session))
+    }
+
+    fn keeping_tickets(&self, mut session: RustlsSession) -> RustlsSession {
         if self.resume != Resume::None {
             session.keep_tickets(self.pool.clone());
         }
-        Ok(session)
+        session
     }
 
-    /// A connection by the minimal client to the first server name. `None` if the minimal client
-    /// does not support the run's settings: the library then makes all connections.
-    pub fn open_minimal(&self) -> Option<Result<RustlsSession, Failure>> {
-        self.minimal.first().map(|template| RustlsSession::minimal(Arc::clone(template), 0))
+    /// The newest session to resume: of the library for a sampled connection, otherwise of the
+    /// minimal client. One of the other kind if there is none.
+    fn ticket(&mut self) -> Option<Ticket> {
+        let now = Instant::now();
+        self.pool.drop_oldest(|ticket| ticket.has_expired(now));
+        let is_sampled = self.resumptions.next().is_sampled;
+        let fits = |ticket: &Ticket, later: u64| {
+            self.minimal.is_empty()
+                || (ticket.is_minimal() != is_sampled && (!is_sampled || later < RECENT))
+        };
+        self.pool
+            .take_if(|ticket, later| fits(ticket, later) && !ticket.has_expired(now))
+            .or_else(|| self.pool.take_if(|ticket, _| !ticket.has_expired(now)))
+    }
+
+    /// Whether the minimal client supports the run's settings. If not, the library makes all
+    /// connections.
+    pub fn uses_minimal_client(&self) -> bool {
+        !self.minimal.is_empty()
     }
 }
 
@@ -126,17 +183,20 @@ impl Backend for RustlsBackend {
     fn open(&mut self) -> Result<RustlsSession, Failure> {
         let Turn { name, is_sampled } = self.turns.next();
         if !is_sampled && !self.minimal.is_empty() {
-            return RustlsSession::minimal(Arc::clone(&self.minimal[name]), name);
+            return self.minimal(name, None);
         }
         self.session(name, is_sampled || self.authenticate == Authenticate::Every, None)
     }
 
-    /// Resumes with the configuration of the session's full handshake: rustls resumes with no
-    /// other. A run that resumes sessions has one name.
+    /// The library resumes with the configuration of the session's full handshake: rustls resumes
+    /// with no other. A run that resumes sessions has one name.
     fn resume(&mut self) -> Result<Option<RustlsSession>, Failure> {
-        let Some(ticket) = self.pool.take() else { return Ok(None) };
-        let verified = ticket.authenticated();
-        self.session(0, verified, Some(ticket)).map(Some)
+        let session = match self.ticket() {
+            None => return Ok(None),
+            Some(Ticket::Minimal(ticket)) => self.minimal(0, Some(ticket)),
+            Some(Ticket::Library(ticket)) => self.session(0, ticket.authenticated(), Some(ticket)),
+        };
+        session.map(Some)
     }
 
     fn resumable(&self) -> usize {
@@ -148,34 +208,54 @@ impl Backend for RustlsBackend {
     }
 }
 
-/// The minimal client's template for each name, if all connections are full TLS 1.3 handshakes with
-/// one group, without other features. Empty otherwise.
-fn templates(
+/// The beginnings of the minimal client's connections for each name, if all connections can be TLS
+/// 1.3 handshakes, full or resumed with a key exchange, without other features. Empty otherwise. The
+/// verifiers are that of authenticated connections and that of the others.
+fn beginnings(
     settings: &ClientSettings,
-    config: &Arc<ClientConfig>,
-    verifier: &Arc<Verifier>,
+    provider: &CryptoProvider,
+    [verifier, trusting]: [&Arc<Verifier>; 2],
     server_names: &[ServerName<'static>],
-) -> Vec<Arc<ClientHelloTemplate>> {
+) -> Result<Vec<Beginning>, BackendError> {
+    let versions = &settings.versions;
     let can = settings.client == ClientChoice::Auto
-        && settings.versions == [TlsVersion::Tls13]
+        && (versions.is_empty() || versions.contains(&TlsVersion::Tls13))
         && settings.client_identity.is_none()
-        && settings.resume == Resume::None
+        && matches!(settings.resume, Resume::None | Resume::Psk)
+        && !settings.early_data
         && settings.hello_retry.is_none()
         && settings.key_log.is_none();
-    let (true, [group]) = (can, &settings.groups[..]) else { return Vec::new() };
+    let first = provider.kx_groups.first().filter(|_| can);
     let group = match settings.key_share {
-        KeyShare::Fresh => key_exchange::own(*group, KeyShare::Fresh),
+        KeyShare::Fresh => first
+            .and_then(|first| Group::from_code_point(first.name().into()))
+            .and_then(|first| key_exchange::own(first, KeyShare::Fresh)),
         // The share of the library's connections.
-        KeyShare::Reused => config.crypto_provider().kx_groups.first().copied(),
+        KeyShare::Reused => first.copied(),
     };
-    let Some(group) = group else { return Vec::new() };
-    let authenticator = |name: &ServerName<'static>| match settings.authenticate {
-        Authenticate::Every => Some(ServerAuthenticator::new(Arc::clone(verifier), name.clone())),
-        Authenticate::Sampled => None,
+    let Some(group) = group else { return Ok(Vec::new()) };
+    // Lives as long as the program, as the groups of `key_exchange` do.
+    let group: &'static HandedGroup = Box::leak(Box::new(HandedGroup(group)));
+    let mut provider = provider.clone();
+    provider.kx_groups[0] = group;
+    let is_open = provider.kx_groups.len() > 1 || *versions != [TlsVersion::Tls13];
+    let authenticates = settings.authenticate == Authenticate::Every;
+    let verifier_of_all = if authenticates { verifier } else { trusting };
+    let config = config(settings, &Arc::new(provider), Arc::clone(verifier_of_all))?;
+    let beginning = |name: &ServerName<'static>| {
+        let authenticator =
+            authenticates.then(|| ServerAuthenticator::new(Arc::clone(verifier), name.clone()));
+        let make = || ClientHelloTemplate::new(&config, name, group, authenticator);
+        let (template, drawn) = random::recording(make);
+        let template = template?;
+        let handover = || {
+            let (config, record) = (Arc::clone(&config), template.record());
+            Handover::new(config, name.clone(), record, drawn, authenticates).map(Arc::new)
+        };
+        let handover = if is_open { Some(handover()?) } else { None };
+        Some(Beginning { template: Arc::new(template), handover })
     };
-    let template =
-        |name| ClientHelloTemplate::new(config, name, group, authenticator(name)).map(Arc::new);
-    server_names.iter().map(template).collect::<Option<_>>().unwrap_or_default()
+    Ok(server_names.iter().map(beginning).collect::<Option<_>>().unwrap_or_default())
 }
 
 fn implementation(suite: CipherSuite) -> Option<SupportedCipherSuite> {
@@ -300,7 +380,7 @@ mod tests {
     use crate::keylog::KeyLog;
 
     /// The settings of `--tls 1.3 --group X25519`.
-    fn settings() -> ClientSettings {
+    pub fn settings() -> ClientSettings {
         ClientSettings {
             versions: vec![TlsVersion::Tls13],
             suites: vec![],
@@ -322,7 +402,7 @@ mod tests {
     }
 
     /// The same settings with `--lean`.
-    fn lean() -> ClientSettings {
+    pub fn lean() -> ClientSettings {
         let (authenticate, key_share) = (Authenticate::Sampled, KeyShare::Reused);
         ClientSettings { authenticate, key_share, ..settings() }
     }
@@ -347,17 +427,28 @@ mod tests {
     }
 
     #[test]
+    fn more_than_one_version_or_group_may_be_offered() {
+        let both = vec![TlsVersion::Tls12, TlsVersion::Tls13];
+        for more in [
+            ClientSettings { versions: vec![], ..settings() },
+            ClientSettings { versions: both, ..settings() },
+            ClientSettings { groups: vec![], ..settings() },
+            ClientSettings { groups: vec![Group::X25519, Group::P256], ..settings() },
+            ClientSettings { versions: vec![], groups: vec![], ..lean() },
+        ] {
+            assert!(by_minimal_client(&more)[2..100].iter().all(|minimal| *minimal), "{more:?}");
+        }
+    }
+
+    #[test]
     fn what_it_cannot_do_or_must_not_stays_with_the_library() {
         let made = rcgen::generate_simple_self_signed(["client".to_owned()]).unwrap();
         let identity = Identity::from_pem(&made.cert.pem(), &made.signing_key.serialize_pem());
         for other in [
             ClientSettings { client: ClientChoice::Library, ..settings() },
             ClientSettings { client: ClientChoice::Library, ..lean() },
-            ClientSettings { versions: vec![], ..settings() },
-            ClientSettings { versions: vec![TlsVersion::Tls12, TlsVersion::Tls13], ..settings() },
-            ClientSettings { groups: vec![], ..settings() },
-            ClientSettings { groups: vec![Group::X25519, Group::P256], ..settings() },
-            ClientSettings { resume: Resume::Psk, ..settings() },
+            ClientSettings { versions: vec![TlsVersion::Tls12], ..settings() },
+            ClientSettings { resume: Resume::Psk, early_data: true, ..settings() },
             ClientSettings { hello_retry: Some(HelloRetry::Decoy), ..settings() },
             ClientSettings { client_identity: Some(identity.unwrap()), ..settings() },
             ClientSettings { key_log: Some(Arc::new(KeyLog::new(std::io::sink()))), ..settings() },

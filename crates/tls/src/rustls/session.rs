@@ -20,8 +20,9 @@ use super::client_identity::take_shown;
 use super::facts::negotiated;
 use super::failure::reason;
 use super::flight::{encode_close_notify, encode_flight, encrypt, encrypt_early};
-use super::minimal::{ClientHelloTemplate, MinimalClient};
-use super::tickets::{self, Ticket};
+use super::handover::Handover;
+use super::minimal::{ClientHelloTemplate, MinimalClient, MinimalTicket};
+use super::tickets::{self, LibraryTicket, Ticket};
 use super::{inspection, signed_with};
 use crate::observer::Observer;
 use crate::pool::Pool;
@@ -31,6 +32,7 @@ use tlslab_wire::names::SignatureScheme;
 use tlslab_wire::outcome::{Failure, Step};
 use tlslab_wire::reason::Reason;
 use tlslab_wire::rule::Rule;
+use tlslab_wire::tls::messages::is_retry_or_older;
 
 /// The highest number of received bytes that a connection may keep: rustls limits a handshake
 /// message to 64 KiB, and a record has at most 16 KiB + 256 bytes (RFC 8446, section 5.2).
@@ -73,6 +75,8 @@ pub struct RustlsSession {
     observer: Observer,
     /// The first rule that the observer has seen broken.
     broken: Option<Rule>,
+    /// Continues the minimal client's connection by the library, if the server's answer needs that.
+    handover: Option<Arc<Handover>>,
 }
 
 impl RustlsSession {
@@ -81,9 +85,9 @@ impl RustlsSession {
         server_name: ServerName<'static>,
         authenticated: bool,
         asked_name: usize,
-        ticket: Option<Ticket>,
+        ticket: Option<LibraryTicket>,
     ) -> Result<Self, Failure> {
-        let limit = ticket.as_ref().map_or(0, Ticket::early_data_limit);
+        let limit = ticket.as_ref().map_or(0, LibraryTicket::early_data_limit);
         let resumes = ticket.is_some();
         let connection =
             tickets::resuming(ticket, || UnbufferedClientConnection::new(config, server_name))
@@ -99,8 +103,16 @@ impl RustlsSession {
     pub(super) fn minimal(
         template: Arc<ClientHelloTemplate>,
         asked_name: usize,
+        ticket: Option<MinimalTicket>,
     ) -> Result<Self, Failure> {
-        Ok(Self::with(Machine::Minimal(Box::new(MinimalClient::new(template)?)), asked_name))
+        let client = MinimalClient::new(template, ticket)?;
+        Ok(Self::with(Machine::Minimal(Box::new(client)), asked_name))
+    }
+
+    /// Lets the library continue, if the server answers the minimal client with what only the
+    /// library supports.
+    pub(super) fn hand_over_by(&mut self, handover: Option<Arc<Handover>>) {
+        self.handover = handover;
     }
 
     /// True if the minimal client makes the connection.
@@ -122,12 +134,33 @@ impl RustlsSession {
             has_ticket: false,
             observer: Observer::new(),
             broken: None,
+            handover: None,
         }
     }
 
     /// Adds the sessions that the server issues to this pool.
     pub(super) fn keep_tickets(&mut self, pool: Pool<Ticket>) {
         self.pool = Some(pool);
+        if let Machine::Minimal(client) = &mut self.machine {
+            client.keep_sessions();
+        }
+    }
+
+    /// Adds the sessions that have arrived to the pool. `lifetime`: see [`tickets::delivered`].
+    fn pool_tickets(&mut self, lifetime: Option<u32>) {
+        let Some(pool) = &self.pool else { return };
+        let mut put = |ticket| {
+            pool.put(ticket);
+            self.gained += 1;
+        };
+        match &mut self.machine {
+            Machine::Minimal(client) => {
+                client.take_sessions().into_iter().map(Ticket::Minimal).for_each(put);
+            }
+            Machine::Library(_) => {
+                tickets::delivered(self.state.seen.authenticated, lifetime, &mut put);
+            }
+        }
     }
 
     /// Receives once and processes the bytes; plaintext goes into the room as far as it fits.
@@ -158,12 +191,15 @@ impl RustlsSession {
                 }
             }
             self.fruitless += length;
-            let length = self.observe(&mut buffer[kept..kept + length])?;
+            let mut filled = kept + self.observe(&mut buffer[kept..kept + length])?;
+            if self.hand_over(&buffer[..filled]) {
+                // The observer has seen nothing for the minimal client.
+                filled = self.observe(&mut buffer[..filled])?;
+            }
             if self.fruitless > FRUITLESS_LIMIT {
                 return Err(self.state.give_up(&mut self.machine, FLOOD));
             }
             self.partial.clear();
-            let filled = kept + length;
             let incoming = &mut buffer[..filled];
             let (used, read) = match &mut self.machine {
                 Machine::Library(connection) => {
@@ -175,7 +211,7 @@ impl RustlsSession {
                 }
             };
             let found = inspection::take();
-            self.has_ticket |= found.has_ticket;
+            self.has_ticket |= found.lifetime.is_some();
             if let Some(rule) = found.broken {
                 return Err(self.break_off(Failure::Rule(rule)));
             }
@@ -185,18 +221,31 @@ impl RustlsSession {
                 self.state.seen.ocsp_response_bytes = signed_with::take_stapled();
             }
             self.state.seen.client_authenticated |= take_shown();
-            if let Some(pool) = &self.pool {
-                tickets::delivered(self.state.seen.authenticated, |ticket| {
-                    pool.put(ticket);
-                    self.gained += 1;
-                });
-            }
+            self.pool_tickets(found.lifetime);
             if filled - used > PARTIAL_LIMIT {
                 return Err(self.state.give_up(&mut self.machine, "a message without an end"));
             }
             self.partial.extend_from_slice(&buffer[used..filled]);
             Ok(Some(read))
         })
+    }
+
+    /// Lets the library continue the connection if this first answer of the server needs that.
+    /// Returns whether it does.
+    fn hand_over(&mut self, incoming: &[u8]) -> bool {
+        let (Some(handover), Machine::Minimal(client)) = (&self.handover, &mut self.machine) else {
+            return false;
+        };
+        if !is_retry_or_older(incoming) {
+            return false;
+        }
+        let Some((message, exchange)) = client.give_up_hello() else { return false };
+        let taken_over = handover.take_over(message, exchange);
+        let Some((connection, record)) = taken_over else { return false };
+        self.observer.sent(&record);
+        self.state.seen.authenticated = handover.authenticates;
+        self.machine = Machine::Library(Box::new(connection));
+        true
     }
 
     /// Checks rules that the library does not check; a broken one ends the session. Returns the

@@ -7,10 +7,13 @@
 //! beforehand, and delivered sessions are taken from another one afterwards.
 
 use std::cell::{Cell, RefCell};
+use std::time::{Duration, Instant};
 
 use rustls::NamedGroup;
 use rustls::client::{ClientSessionStore, Tls12ClientSessionValue, Tls13ClientSessionValue};
 use rustls::pki_types::ServerName;
+
+use super::minimal::MinimalTicket;
 
 thread_local! {
     /// The session that the connection under creation may resume.
@@ -26,14 +29,39 @@ enum Value {
     Tls13(Tls13ClientSessionValue),
 }
 
-/// A session that one later connection can resume.
+/// A session that one later connection can resume: of the library, or of the minimal client. Each
+/// client can resume its own sessions only.
 #[derive(Debug)]
-pub struct Ticket {
-    value: Value,
-    authenticated: bool,
+pub enum Ticket {
+    Library(LibraryTicket),
+    Minimal(MinimalTicket),
 }
 
 impl Ticket {
+    /// True for a session of the minimal client.
+    pub fn is_minimal(&self) -> bool {
+        matches!(self, Self::Minimal(_))
+    }
+
+    /// True if the session's lifetime is over.
+    pub fn has_expired(&self, now: Instant) -> bool {
+        match self {
+            Self::Library(ticket) => ticket.expires.is_some_and(|end| end <= now),
+            Self::Minimal(ticket) => ticket.expires() <= now,
+        }
+    }
+}
+
+/// A session of the library.
+#[derive(Debug)]
+pub struct LibraryTicket {
+    value: Value,
+    authenticated: bool,
+    /// The end of its lifetime; `None` for a session of TLS 1.2, whose lifetime is not read.
+    expires: Option<Instant>,
+}
+
+impl LibraryTicket {
     /// True if the server was authenticated in the session's full handshake.
     pub fn authenticated(&self) -> bool {
         self.authenticated
@@ -49,17 +77,22 @@ impl Ticket {
 }
 
 /// Creates a connection that resumes this ticket, if there is one.
-pub fn resuming<T>(ticket: Option<Ticket>, make: impl FnOnce() -> T) -> T {
+pub fn resuming<T>(ticket: Option<LibraryTicket>, make: impl FnOnce() -> T) -> T {
     LAID_OUT.set(ticket.map(|ticket| ticket.value));
     let made = make();
     LAID_OUT.set(None);
     made
 }
 
-/// Passes on the sessions delivered on this thread since the last call.
-pub fn delivered(authenticated: bool, mut take: impl FnMut(Ticket)) {
+/// Passes on the sessions delivered on this thread since the last call. `lifetime` is the shortest
+/// of their lifetimes in seconds, if they are of TLS 1.3.
+pub fn delivered(authenticated: bool, lifetime: Option<u32>, mut take: impl FnMut(Ticket)) {
     DELIVERED.with_borrow_mut(|delivered| {
-        delivered.drain(..).for_each(|value| take(Ticket { value, authenticated }));
+        let expires =
+            lifetime.map(|lifetime| Instant::now() + Duration::from_secs(lifetime.into()));
+        delivered.drain(..).for_each(|value| {
+            take(Ticket::Library(LibraryTicket { value, authenticated, expires }));
+        });
     });
 }
 

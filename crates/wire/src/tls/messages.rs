@@ -61,8 +61,12 @@ pub const STATUS_REQUEST: u16 = 5;
 pub const SIGNATURE_ALGORITHMS: u16 = 13;
 const ALPN: u16 = 16;
 const COMPRESS_CERTIFICATE: u16 = 27;
+/// The extension `pre_shared_key`.
+pub const PRE_SHARED_KEY: u16 = 41;
 const EARLY_DATA: u16 = 42;
 const SUPPORTED_VERSIONS: u16 = 43;
+/// The extension `psk_key_exchange_modes`.
+pub const PSK_KEY_EXCHANGE_MODES: u16 = 45;
 const CERTIFICATE_AUTHORITIES: u16 = 47;
 /// The extension `key_share`.
 pub const KEY_SHARE: u16 = 51;
@@ -107,11 +111,17 @@ pub struct ServerHello<'m> {
     pub group: u16,
     /// The server's public key.
     pub share: &'m [u8],
+    /// Whether the server resumes the session of the offered PSK.
+    pub is_resumed: bool,
 }
 
-/// Reads a TLS 1.3 ServerHello that continues a full handshake and repeats this session ID (section
-/// 4.1.3).
-pub fn server_hello<'m>(body: &'m [u8], session_id: &[u8]) -> Result<ServerHello<'m>, Fault> {
+/// Reads a TLS 1.3 ServerHello that answers a ClientHello with this session ID and with one PSK for
+/// a resumption with key exchange, or without a PSK (section 4.1.3).
+pub fn server_hello<'m>(
+    body: &'m [u8],
+    session_id: &[u8],
+    offers_psk: bool,
+) -> Result<ServerHello<'m>, Fault> {
     let cut = "the ServerHello is cut short";
     let (legacy_version, rest) = body.split_first_chunk().ok_or(cut)?;
     match legacy_version {
@@ -126,13 +136,14 @@ pub fn server_hello<'m>(body: &'m [u8], session_id: &[u8]) -> Result<ServerHello
     let (echo, rest) = split(rest, 1).ok_or(cut)?;
     let (suite, rest) = rest.split_first_chunk().ok_or(cut)?;
     let (compression, rest) = rest.split_first().ok_or(cut)?;
-    let (mut version, mut share, mut unasked) = (None, None, false);
+    let (mut version, mut share, mut psk, mut unasked) = (None, None, None, false);
     // Older versions allow a ServerHello without extensions.
     let rest = if rest.is_empty() { &[0, 0] } else { rest };
     let behind = for_each_extension(rest, |number, content| {
         match number {
             SUPPORTED_VERSIONS => version = Some(content),
             KEY_SHARE => share = Some(content),
+            PRE_SHARED_KEY if offers_psk => psk = Some(content),
             _ => unasked = true,
         }
         Ok(())
@@ -154,13 +165,59 @@ pub fn server_hello<'m>(body: &'m [u8], session_id: &[u8]) -> Result<ServerHello
         () if unasked => return Err(UNASKED),
         () => {}
     }
-    let share = share.ok_or(Fault::new(MISSING_EXTENSION, "the server sends no share"))?;
+    let is_resumed = psk.map(selects_only_psk).transpose()?.is_some();
+    let (group, share) = key_share(share, is_resumed)?;
+    Ok(ServerHello { suite: u16::from_be_bytes(*suite), group, share, is_resumed })
+}
+
+/// The group and the public key of the server's share (section 4.2.8).
+fn key_share(share: Option<&[u8]>, is_resumed: bool) -> Result<(u16, &[u8]), Fault> {
+    let Some(share) = share else {
+        return Err(match is_resumed {
+            // Section 4.2.11: the only offered mode has a key exchange.
+            true => illegal("the server resumes without a share"),
+            false => Fault::new(MISSING_EXTENSION, "the server sends no share"),
+        });
+    };
+    let cut = "the server's key share is cut short";
     let (group, share) = share.split_first_chunk().ok_or(cut)?;
     let (share, behind) = split(share, 2).ok_or(cut)?;
     if share.is_empty() || !behind.is_empty() {
         return Err("the server's key share has a wrong length".into());
     }
-    Ok(ServerHello { suite: u16::from_be_bytes(*suite), group: u16::from_be_bytes(*group), share })
+    Ok((u16::from_be_bytes(*group), share))
+}
+
+/// True if the first of these records begins with a complete ServerHello that asks for a second
+/// ClientHello or selects an older version than TLS 1.3 (section 4.1.3).
+pub fn is_retry_or_older(records: &[u8]) -> bool {
+    let first = || {
+        let content = records.get(HEADER..record_length(records).ok()??)?;
+        let message = content.strip_prefix(&[SERVER_HELLO])?;
+        let (body, _) = split(message, 3).filter(|_| records[0] == HANDSHAKE)?;
+        let (random, rest) = body.get(2..)?.split_at_checked(RANDOM_LENGTH)?;
+        let (_session_id, rest) = split(rest, 1)?;
+        let extensions = rest.get(3..)?;
+        Some((random == HELLO_RETRY_REQUEST, extensions))
+    };
+    let Some((is_retry, extensions)) = first() else { return false };
+    let mut is_new = false;
+    let read = extensions.is_empty()
+        || for_each_extension(extensions, |number, _| {
+            is_new |= number == SUPPORTED_VERSIONS;
+            Ok(())
+        })
+        .is_ok();
+    is_retry || (read && !is_new)
+}
+
+/// Checks that the server selects the only offered PSK (section 4.2.11).
+fn selects_only_psk(content: &[u8]) -> Result<(), Fault> {
+    match content {
+        [0, 0] => Ok(()),
+        [_, _] => Err(illegal("the server selects a PSK that is not offered")),
+        _ => Err("the server's selection of a PSK has a wrong length".into()),
+    }
 }
 
 /// The application protocol that EncryptedExtensions select, if any. The server was offered
@@ -255,16 +312,33 @@ pub fn certificate_verify(body: &[u8]) -> Result<SignatureScheme, Fault> {
     whole(signature, 2).map(|_| scheme).ok_or(wrong.into())
 }
 
+/// A session that the server has issued (section 4.6.1).
+pub struct NewSessionTicket<'m> {
+    /// The lifetime in seconds.
+    pub lifetime: u32,
+    /// Obfuscates the ticket's age.
+    pub age_add: u32,
+    /// Distinguishes the tickets of a connection.
+    pub nonce: &'m [u8],
+    /// The identity of the PSK.
+    pub ticket: &'m [u8],
+}
+
 /// Reads a NewSessionTicket (section 4.6.1).
-pub fn new_session_ticket(body: &[u8]) -> Result<(), Fault> {
+pub fn new_session_ticket(body: &[u8]) -> Result<NewSessionTicket<'_>, Fault> {
     let wrong = "a NewSessionTicket that is malformed";
-    let (_lifetime_and_age, rest) = body.split_at_checked(8).ok_or(wrong)?;
-    let (_nonce, rest) = split(rest, 1).ok_or(wrong)?;
+    let (lifetime, rest) = body.split_first_chunk().ok_or(wrong)?;
+    let (age_add, rest) = rest.split_first_chunk().ok_or(wrong)?;
+    let (nonce, rest) = split(rest, 1).ok_or(wrong)?;
     let (ticket, rest) = split(rest, 2).ok_or(wrong)?;
     let behind = for_each_extension(rest, |number, content| {
         well_formed(number != EARLY_DATA || content.len() == size_of::<u32>())
     })?;
-    (behind.is_empty() && !ticket.is_empty()).then_some(()).ok_or(wrong.into())
+    if !behind.is_empty() || ticket.is_empty() {
+        return Err(wrong.into());
+    }
+    let (lifetime, age_add) = (u32::from_be_bytes(*lifetime), u32::from_be_bytes(*age_add));
+    Ok(NewSessionTicket { lifetime, age_add, nonce, ticket })
 }
 
 /// Reads a list of extensions after its length: number and content of each. Returns the bytes after
@@ -329,6 +403,35 @@ fn ocsp_response(content: &[u8]) -> &[u8] {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The record of a ServerHello with this random and these extensions after their length.
+    fn hello(random: [u8; 32], extensions: &[u8]) -> Vec<u8> {
+        let body = [&[3, 3], &random[..], &[1, 9], &[0x13, 1, 0], extensions].concat();
+        let length = body.len() as u8;
+        [&[HANDSHAKE, 3, 3, 0, length + 4, SERVER_HELLO, 0, 0, length], &body[..]].concat()
+    }
+
+    #[test]
+    fn a_retry_and_an_older_version_are_no_server_hello_of_tls13() {
+        let (new, old) = (&[0, 6, 0, 43, 0, 2, 3, 4][..], &[0, 4, 0, 23, 0, 0][..]);
+        for (record, expected) in [
+            (hello([7; 32], new), false),
+            (hello([7; 32], old), true),
+            (hello([7; 32], &[]), true),
+            (hello(HELLO_RETRY_REQUEST, new), true),
+            // What cannot be read is nothing of these.
+            (hello([7; 32], &old[..5]), false),
+            (vec![ALERT, 3, 3, 0, 2, 2, 40], false),
+            (b"HTTP/1.1 400".to_vec(), false),
+        ] {
+            assert_eq!(is_retry_or_older(&record), expected, "{record:?}");
+            // The rest of the flight does not matter, an incomplete record does.
+            assert_eq!(is_retry_or_older(&[&record[..], &[22, 3]].concat()), expected);
+            for length in 0..record.len() {
+                assert!(!is_retry_or_older(&record[..length]));
+            }
+        }
+    }
 
     #[test]
     fn a_chain_is_read_as_it_is_built() {

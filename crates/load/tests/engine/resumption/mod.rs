@@ -6,7 +6,7 @@ mod hello_retry;
 
 use std::net::SocketAddr;
 
-use crate::harness::{BACKENDS, measured, spec, trust, try_run};
+use crate::harness::{BACKENDS, lean, measured, spec, trust, try_run, with_minimal_client};
 use openssl::x509::X509;
 use tlslab_contract::record::{RunRecord, VerdictCode};
 use tlslab_contract::spec::{Authenticate, BackendChoice, KeyShare, Resume, RunSpec, Stop};
@@ -58,11 +58,11 @@ fn assert_resumed(record: &RunRecord, resumed: u64, full: u64) {
     assert!(record.verdicts.iter().all(|v| v.code != ratio), "{:?}", record.verdicts);
 }
 
-/// Asserts that the server saw these connections, the preflight's two, and those that primed the
-/// pools.
+/// Asserts that the server saw these connections, the preflight's two by each client of a run, and
+/// those that primed the pools.
 fn assert_counted(stats: &Stats, records: &[RunRecord]) {
     let sum = |of: fn(&RunRecord) -> u64| records.iter().map(of).sum::<u64>();
-    let preflights = records.len() as u64;
+    let preflights = sum(|record| 1 + u64::from(record.minimal_client > 0));
     let full = preflights + sum(|r| r.kinds.full + r.kinds.primed_connections);
     let resumed = preflights + sum(|r| r.kinds.resumed);
     let counted = &stats.handshakes;
@@ -86,6 +86,37 @@ fn every_kind_is_what_it_is_called_by_the_servers_own_count() {
         }
         assert_counted(&server.stop().unwrap(), &records);
     }
+}
+
+#[test]
+fn the_minimal_client_resumes_all_but_the_first_connection_of_each_worker() {
+    for server_backend in SERVERS {
+        let (server, trust) = reference(server_backend, ALL);
+        let mut records = Vec::new();
+        for change in [with_minimal_client, lean] {
+            for threads in [1, 2] {
+                let spec = resuming(server.address(), BackendChoice::Rustls, Resume::Psk, 41);
+                let record = measured(RunSpec { threads, ..change(spec) }, trust.clone());
+                assert_eq!((record.kinds.resumed, record.kinds.full), (41, 0));
+                assert_eq!(record.outcomes.completed, 41, "{:?}", record.outcomes);
+                assert_eq!(record.minimal_client, 41 - u64::from(threads));
+                records.push(record);
+            }
+        }
+        assert_counted(&server.stop().unwrap(), &records);
+    }
+}
+
+#[test]
+fn the_minimal_client_resumes_the_share_that_was_asked_for() {
+    let (server, trust) = reference(ServerBackend::Openssl, ALL);
+    let spec = resuming(server.address(), BackendChoice::Rustls, Resume::Psk, 50);
+    let mut spec = with_minimal_client(spec);
+    spec.tls.resume_ratio = Some(0.6);
+    let record = measured(spec, trust);
+    assert_resumed(&record, 30, 20);
+    // The library samples both kinds.
+    assert!((47..50).contains(&record.minimal_client), "{}", record.minimal_client);
 }
 
 #[test]

@@ -84,8 +84,8 @@ pub struct TlsArguments {
     #[arg(long, value_enum, default_value = "fresh", value_name = "HOW")]
     key_share: KeyShareName,
 
-    /// Client for full TLS 1.3 handshakes with one group: the minimal client, which costs least
-    /// (auto), or the TLS library, as in all other handshakes
+    /// Client for TLS 1.3 handshakes, full ones and resumptions: the minimal client, which costs
+    /// least (auto), or the TLS library, as in all other handshakes
     #[arg(long, value_enum, default_value = "auto", value_name = "NAME")]
     client: ClientName,
 

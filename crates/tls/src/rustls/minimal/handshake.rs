@@ -11,6 +11,7 @@ use rustls::crypto::tls13::OkmBlock;
 use super::authentication::AuthError;
 use super::hello::{Answer, ClientHelloTemplate};
 use super::protection::Keys;
+use super::resumption::{MinimalTicket, Offer};
 use super::secrets::{Secrets, Side, Suite};
 use crate::{Alpn, EarlyData, HandshakeKind, KeyExchangeGroup, Negotiated, staple};
 use tlslab_contract::spec::Resume;
@@ -22,8 +23,8 @@ use tlslab_wire::tls::fault::{
 };
 use tlslab_wire::tls::messages::{
     CERTIFICATE, CERTIFICATE_REQUEST, CERTIFICATE_VERIFY, CHANGE_CIPHER_SPEC, ENCRYPTED_EXTENSIONS,
-    FINISHED, HANDSHAKE, HEADER, KEY_UPDATE, NEW_SESSION_TICKET, SERVER_HELLO, certificate_request,
-    for_each_certificate, new_session_ticket,
+    FINISHED, HANDSHAKE, HEADER, KEY_UPDATE, NEW_SESSION_TICKET, NewSessionTicket, SERVER_HELLO,
+    certificate_request, for_each_certificate, new_session_ticket,
 };
 
 /// A change_cipher_spec record for middleboxes (RFC 8446, appendix D.4).
@@ -102,10 +103,24 @@ pub struct Handshake {
     session_id: [u8; 32],
     /// The key exchange, until the server's share arrives.
     exchange: Option<Box<dyn ActiveKeyExchange>>,
+    /// The session to resume, until the ClientHello offers it.
+    ticket: Option<MinimalTicket>,
+    /// The offered session, until the server has answered.
+    offer: Option<Offer>,
+    /// Whether the server resumes the offered session.
+    is_resumed: bool,
+    /// The selected group, once the server has answered.
+    group: u16,
     suite: Option<&'static Suite>,
     secrets: Option<Box<dyn Secrets>>,
     /// The traffic secrets of client and server, after the handshake.
     traffic: Option<[OkmBlock; 2]>,
+    /// Whether the sessions that the server issues are kept.
+    keeps_sessions: bool,
+    /// The resumption master secret, after the handshake, if sessions are kept.
+    resumption: Option<OkmBlock>,
+    /// Issued sessions that were not taken yet.
+    sessions: Vec<MinimalTicket>,
     /// The body of the server's Certificate, until it is verified.
     certificate: Vec<u8>,
     /// Whether the server has requested a certificate.
@@ -126,8 +141,12 @@ pub struct Handshake {
 }
 
 impl Handshake {
-    /// A handshake before its ClientHello, with a fresh key share.
-    pub fn new(template: Arc<ClientHelloTemplate>) -> Result<Self, Failure> {
+    /// A handshake before its ClientHello, with a fresh key share, which offers to resume a session
+    /// if there is one.
+    pub fn new(
+        template: Arc<ClientHelloTemplate>,
+        ticket: Option<MinimalTicket>,
+    ) -> Result<Self, Failure> {
         let exchange = template.group.start().map_err(|_| Failure::TlsProtocol)?;
         Ok(Self {
             template,
@@ -135,9 +154,16 @@ impl Handshake {
             hello: Vec::new(),
             session_id: [0; 32],
             exchange: Some(exchange),
+            ticket,
+            offer: None,
+            is_resumed: false,
+            group: 0,
             suite: None,
             secrets: None,
             traffic: None,
+            keeps_sessions: false,
+            resumption: None,
+            sessions: Vec::new(),
             certificate: Vec::new(),
             is_asked: false,
             stapled: None,
@@ -165,6 +191,16 @@ impl Handshake {
         mem::take(&mut self.has_ticket)
     }
 
+    /// Keeps the sessions that the server issues.
+    pub fn keep_sessions(&mut self) {
+        self.keeps_sessions = true;
+    }
+
+    /// The sessions that the server has issued since the last call.
+    pub fn take_sessions(&mut self) -> Vec<MinimalTicket> {
+        mem::take(&mut self.sessions)
+    }
+
     /// Resets the count of KeyUpdates, because plaintext has arrived.
     pub fn got_plaintext(&mut self) {
         self.key_updates = 0;
@@ -173,13 +209,23 @@ impl Handshake {
     /// Appends the ClientHello, once.
     pub fn begin(&mut self, outgoing: &mut Vec<u8>) -> Result<(), Fault> {
         if self.state == State::Start {
-            let start = outgoing.len() + HEADER;
-            let share = self.exchange.as_ref().map_or(&[][..], |exchange| exchange.pub_key());
-            self.session_id = self.template.append(share, outgoing).ok_or(NO_RANDOM)?;
-            self.hello = outgoing[start..].to_vec();
+            let start = outgoing.len();
+            let exchange = self.exchange.as_deref().ok_or(NO_RANDOM)?;
+            self.session_id = self.template.append(exchange, outgoing).ok_or(NO_RANDOM)?;
+            let ticket = self.ticket.take();
+            self.offer = ticket.map(|ticket| self.template.offer(ticket, start, outgoing));
+            self.hello = outgoing[start + HEADER..].to_vec();
             self.state = State::ServerHello;
         }
         Ok(())
+    }
+
+    /// The ClientHello and its key exchange, which another client continues. `None` before the
+    /// ClientHello, after the ServerHello, and if the ClientHello offers a session.
+    pub fn give_up_hello(&mut self) -> Option<(&[u8], Box<dyn ActiveKeyExchange>)> {
+        let is_open = self.state == State::ServerHello && self.offer.is_none();
+        let exchange = self.exchange.take_if(|_| is_open)?;
+        Some((&self.hello, exchange))
     }
 
     /// Sets the keys for an alert in place of the client's last flight, if the server's share has
@@ -232,7 +278,7 @@ impl Handshake {
             }
             (State::EncryptedExtensions, ENCRYPTED_EXTENSIONS) => {
                 self.encrypted_extensions(body)?;
-                self.state = State::Certificate;
+                self.state = if self.is_resumed { State::Finished } else { State::Certificate };
             }
             (State::Certificate, CERTIFICATE_REQUEST) if !self.is_asked => {
                 certificate_request(body)?;
@@ -259,7 +305,7 @@ impl Handshake {
                 return Ok(self.server_finished(message, body, keys, outgoing)?);
             }
             (State::Ready, NEW_SESSION_TICKET) => {
-                new_session_ticket(body)?;
+                self.keep(&new_session_ticket(body)?);
                 self.has_ticket = true;
                 return Ok(());
             }
@@ -271,12 +317,26 @@ impl Handshake {
     }
 
     fn server_hello(&mut self, message: &[u8], body: &[u8], keys: &mut Keys) -> Result<(), Fault> {
-        let Answer { suite, share } = self.template.read_answer(&self.session_id, body)?;
-        let shared = self.exchange.take().and_then(|exchange| exchange.complete(share).ok());
+        let offer = self.offer.take();
+        let answer = self.template.read_answer(&self.session_id, offer.as_ref(), body)?;
+        let Answer { suite, group, share, is_component, is_resumed } = answer;
+        let shared = self.exchange.take().and_then(|exchange| match is_component {
+            false => exchange.complete(share).ok(),
+            true => exchange.complete_hybrid_component(share).ok(),
+        });
         let shared = shared.ok_or(illegal("the server's key share is invalid"))?;
-        let secrets = suite.begin(shared.secret_bytes(), [&self.hello, message]);
+        let (shared, hellos) = (shared.secret_bytes(), [&self.hello[..], message]);
+        let secrets = match offer.filter(|_| is_resumed) {
+            Some(Offer { salt, authenticated, .. }) => {
+                self.is_resumed = true;
+                self.authenticated = authenticated;
+                suite.resume(&salt, shared, hellos)
+            }
+            None => suite.begin(shared, hellos),
+        };
         keys.receiving = Some(suite.protect(secrets.traffic(Side::Server)).ok_or(NO_KEY)?);
         self.hello = Vec::new();
+        self.group = group;
         self.suite = Some(suite);
         self.secrets = Some(secrets);
         self.state = State::EncryptedExtensions;
@@ -330,11 +390,22 @@ impl Handshake {
         flight[none.len()..before].copy_from_slice(&[FINISHED, 0, 0, length as u8]);
         flight[before..before + length].copy_from_slice(content);
         keys.seal(HANDSHAKE, &flight[..before + length], outgoing)?;
+        if self.keeps_sessions {
+            secrets.add(&flight[none.len()..before + length]);
+            self.resumption = secrets.resumption();
+        }
         keys.sending = suite.protect(&traffic[0]);
         keys.receiving = Some(suite.protect(&traffic[1]).ok_or(NO_KEY)?);
         self.traffic = Some(traffic);
         self.state = State::Ready;
         Ok(())
+    }
+
+    /// Keeps an issued session, if sessions are kept and a later ClientHello can offer it.
+    fn keep(&mut self, ticket: &NewSessionTicket<'_>) {
+        let (Some(suite), Some(secret)) = (self.suite, &self.resumption) else { return };
+        let session = MinimalTicket::new(suite, secret, ticket, self.authenticated);
+        self.sessions.extend(session.filter(|session| self.template.can_offer(session)));
     }
 
     /// Changes to the server's next keys and, if the server requests it, to the client's next keys
@@ -382,13 +453,13 @@ impl Handshake {
         Negotiated {
             version: TlsVersion::Tls13,
             suite: CipherSuite::from_code_point(self.suite.map_or(0, |suite| suite.code_point)),
-            group: Some(KeyExchangeGroup::Named(self.template.group.name().into())),
+            group: Some(KeyExchangeGroup::Named(self.group)),
             signature_scheme: self.signature_scheme,
-            kind: HandshakeKind::Full,
+            kind: if self.is_resumed { HandshakeKind::Resumed } else { HandshakeKind::Full },
             hello_retry_request: false,
             alpn: self.alpn,
             client_authenticated: false,
-            resumed_by: Resume::None,
+            resumed_by: if self.is_resumed { Resume::Psk } else { Resume::None },
             early_data: EarlyData::None,
             ocsp_response_bytes: self.stapled.unwrap_or_default(),
             authenticated: self.authenticated,
@@ -405,6 +476,11 @@ impl Handshake {
         self.traffic.as_ref()
     }
 
+    /// Sets whether the server counts as authenticated.
+    pub fn set_authenticated(&mut self, authenticated: bool) {
+        self.authenticated = authenticated;
+    }
+
     /// The session ID of the ClientHello.
     pub fn session_id(&self) -> [u8; 32] {
         self.session_id
@@ -417,6 +493,6 @@ impl Handshake {
 
     /// Checks that the body of a ServerHello answers the ClientHello.
     pub fn may_answer(&self, body: &[u8]) -> Result<(), Fault> {
-        self.template.read_answer(&self.session_id, body).map(|_| ())
+        self.template.read_answer(&self.session_id, self.offer.as_ref(), body).map(|_| ())
     }
 }

@@ -8,18 +8,22 @@ pub mod script;
 use std::io::Read as _;
 use std::sync::Arc;
 
+use rustls::client::Resumption;
 use rustls::crypto::SupportedKxGroup;
+use rustls::crypto::tls13::OkmBlock;
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection};
 
 use self::script::{Edit, Script};
-use super::{ALERT, CLOSE_NOTIFY, ClientHelloTemplate, Event, HANDSHAKE, MinimalClient, State};
+use super::{
+    ALERT, CLOSE_NOTIFY, ClientHelloTemplate, Event, HANDSHAKE, MinimalClient, MinimalTicket, State,
+};
 
 /// A reason of the minimal client, and a test whether an edit breaks the rule behind it.
 pub type Stricter = (&'static str, fn(&Edit) -> bool);
 
 /// Rules by which the minimal client rejects input that rustls accepts.
-pub const STRICTER: [Stricter; 9] = [
+pub const STRICTER: [Stricter; 10] = [
     // RFC 8446, section 4.1.3: 0x0303; rustls also accepts 0x0304.
     ("the ServerHello has no legacy version", |edit| matches!(edit, Edit::Flip(..))),
     // RFC 8446, section 4.1.3.
@@ -28,6 +32,11 @@ pub const STRICTER: [Stricter; 9] = [
     ("an extension that was not asked for", |edit| matches!(edit, Edit::Extension(..))),
     // Section 4.2: the client has offered it, and the server answers it in another message.
     ("no place in EncryptedExtensions", |edit| matches!(edit, Edit::Extension(..))),
+    // Section 4.2.4: a list of authorities has at least one.
+    (
+        "an extension that is malformed",
+        |edit| matches!(edit, Edit::Extension(47, content) if content == &[0, 0]),
+    ),
     // Section 4.4.2.
     ("a certificate of no bytes", |edit| matches!(edit, Edit::Insert(..))),
     // Section 6.1: a close_notify before the ServerHello ends the session, too.
@@ -125,11 +134,11 @@ pub fn hold(clients: &Clients, script: &Script) -> Agreed {
 
 /// The outcome of a script for the minimal client, and the client's final state.
 pub fn minimal(clients: &Clients, script: &Script) -> (End, State) {
-    let mut client = MinimalClient::new(Arc::clone(&clients.template)).expect("a share is drawn");
-    let mut hello = Vec::new();
-    client.begin(&mut hello).expect("a ClientHello is made");
+    let (ticket, psk) = if script.resumes { minimal_session(clients) } else { (None, None) };
+    let (mut client, hello) = begin(clients, ticket);
     let (mut end, mut outgoing) = (End::default(), Vec::new());
-    for (place, mut record) in script.records(&hello, clients.group).into_iter().enumerate() {
+    let (records, _) = script.records(&hello, clients.group, psk);
+    for (place, mut record) in records.into_iter().enumerate() {
         let length = client.record_length(&record, &mut outgoing);
         let event = length.and_then(|length| {
             assert_eq!(length, Some(record.len()));
@@ -152,14 +161,53 @@ pub fn minimal(clients: &Clients, script: &Script) -> (End, State) {
     (end, client.handshake.state())
 }
 
+/// A client that has sent its ClientHello, and the record of that ClientHello.
+fn begin(clients: &Clients, ticket: Option<MinimalTicket>) -> (MinimalClient, Vec<u8>) {
+    let template = Arc::clone(&clients.template);
+    let mut client = MinimalClient::new(template, ticket).expect("a share is drawn");
+    client.keep_sessions();
+    let mut hello = Vec::new();
+    client.begin(&mut hello).expect("a ClientHello is made");
+    (client, hello)
+}
+
+/// A session that the server has issued to the minimal client, and its PSK.
+fn minimal_session(clients: &Clients) -> (Option<MinimalTicket>, Option<OkmBlock>) {
+    let (mut client, hello) = begin(clients, None);
+    let (records, psk) = Script::issuing().records(&hello, clients.group, None);
+    for mut record in records {
+        client.record(&mut record, &mut Vec::new()).expect("the flight is right");
+    }
+    let mut sessions = client.take_sessions();
+    assert_eq!(sessions.len(), 1);
+    (sessions.pop(), psk)
+}
+
 /// The outcome of a script for rustls.
 pub fn library(clients: &Clients, script: &Script) -> End {
-    let config = Arc::clone(&clients.config);
-    let mut client = ClientConnection::new(config, name()).expect("a client is made");
+    if !script.resumes {
+        return library_with(&clients.config, clients, script, None).0;
+    }
+    let mut config = ClientConfig::clone(&clients.config);
+    config.resumption = Resumption::in_memory_sessions(2);
+    let config = Arc::new(config);
+    let (_, psk) = library_with(&config, clients, &Script::issuing(), None);
+    library_with(&config, clients, script, psk).0
+}
+
+/// The outcome of a script for rustls with this configuration, and the PSK of the tickets.
+fn library_with(
+    config: &Arc<ClientConfig>,
+    clients: &Clients,
+    script: &Script,
+    psk: Option<OkmBlock>,
+) -> (End, Option<OkmBlock>) {
+    let mut client = ClientConnection::new(Arc::clone(config), name()).expect("a client is made");
     let mut hello = Vec::new();
     client.write_tls(&mut hello).expect("a ClientHello is made");
     let mut end = End::default();
-    for (place, record) in script.records(&hello, clients.group).into_iter().enumerate() {
+    let (records, issued) = script.records(&hello, clients.group, psk);
+    for (place, record) in records.into_iter().enumerate() {
         let mut bytes = &record[..];
         while !bytes.is_empty() && end.refused.is_none() && !end.closed {
             client.read_tls(&mut bytes).expect("there is room");
@@ -179,5 +227,5 @@ pub fn library(clients: &Clients, script: &Script) -> End {
         }
     }
     end.ready = !client.is_handshaking();
-    end
+    (end, issued)
 }

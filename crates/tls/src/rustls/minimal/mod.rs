@@ -1,12 +1,12 @@
-//! The minimal TLS 1.3 client. It makes only full handshakes with one group, for all connections of
-//! a run except the sampled ones (`docs/adr/0043`, `0044`).
+//! The minimal TLS 1.3 client. It makes full handshakes and resumptions by PSK, for all connections
+//! of a run except the sampled ones (`docs/adr/0043`).
 //!
 //! The minimal client sends what rustls would send: its ClientHello is a copy of one that rustls
 //! made, with its own random, session ID and key share. It derives all keys, verifies the server's
 //! Finished, and reads the facts for the record: suite, group, protocol, signature scheme. The
-//! verifier of rustls checks certificates and signature; with `--lean`, they are not checked. The
-//! minimal client keeps no tickets. All other features of TLS (other versions, a second
-//! ClientHello, resumption, client certificates) are left to rustls.
+//! verifier of rustls checks certificates and signature; with `--lean`, they are not checked. All
+//! other features of TLS (other versions, a second ClientHello, early data, client certificates) are
+//! left to rustls, which can continue a connection after its ClientHello (`rustls/handover.rs`).
 
 mod authentication;
 mod handshake;
@@ -14,6 +14,7 @@ mod hello;
 #[cfg(any(test, fuzzing))]
 pub mod invariants;
 mod protection;
+mod resumption;
 mod secrets;
 #[cfg(test)]
 mod tests;
@@ -21,11 +22,14 @@ mod tests;
 use std::mem;
 use std::sync::Arc;
 
+use rustls::crypto::ActiveKeyExchange;
+
 pub use self::authentication::ServerAuthenticator;
 pub use self::handshake::State;
 use self::handshake::{Handshake, Refused};
 pub use self::hello::ClientHelloTemplate;
 use self::protection::Keys;
+pub use self::resumption::MinimalTicket;
 use crate::Negotiated;
 use tlslab_wire::outcome::{Failure, Step};
 use tlslab_wire::reason::Reason;
@@ -74,10 +78,14 @@ pub struct MinimalClient {
 }
 
 impl MinimalClient {
-    /// A client with a fresh key share, which sends nothing before [`MinimalClient::begin`].
-    pub fn new(template: Arc<ClientHelloTemplate>) -> Result<Self, Failure> {
+    /// A client with a fresh key share, which sends nothing before [`MinimalClient::begin`]. With a
+    /// session, it offers to resume that session.
+    pub fn new(
+        template: Arc<ClientHelloTemplate>,
+        ticket: Option<MinimalTicket>,
+    ) -> Result<Self, Failure> {
         Ok(Self {
-            handshake: Handshake::new(template)?,
+            handshake: Handshake::new(template, ticket)?,
             keys: Keys::default(),
             message: Vec::new(),
             has_decrypted: false,
@@ -96,6 +104,22 @@ impl MinimalClient {
     /// Whether a NewSessionTicket has arrived since the last call.
     pub fn took_ticket(&mut self) -> bool {
         self.handshake.took_ticket()
+    }
+
+    /// See [`Handshake::give_up_hello`]. `None` as well if a record was processed.
+    pub fn give_up_hello(&mut self) -> Option<(&[u8], Box<dyn ActiveKeyExchange>)> {
+        let is_first = self.message.is_empty() && self.warnings + self.change_cipher_specs == 0;
+        if is_first { self.handshake.give_up_hello() } else { None }
+    }
+
+    /// Keeps the sessions that the server issues.
+    pub fn keep_sessions(&mut self) {
+        self.handshake.keep_sessions();
+    }
+
+    /// The sessions that the server has issued since the last call.
+    pub fn take_sessions(&mut self) -> Vec<MinimalTicket> {
+        self.handshake.take_sessions()
     }
 
     /// The reason of the failure, if any.

@@ -1,5 +1,5 @@
-//! The key schedule of a full TLS 1.3 handshake, from the shared secret to the record keys (RFC
-//! 8446, section 7.1).
+//! The key schedule of a TLS 1.3 handshake, from the shared secret to the record keys and the PSKs
+//! of later handshakes (RFC 8446, section 7.1).
 
 use aws_lc_rs::aead::{self, LessSafeKey, NONCE_LEN, UnboundKey};
 use hmac::{Hmac, Mac};
@@ -43,7 +43,27 @@ pub static SUITES: [Suite; 3] = [
 impl Suite {
     /// The secrets of a handshake, from its shared secret, ClientHello and ServerHello.
     pub fn begin(&self, shared: &[u8], hellos: [&[u8]; 2]) -> Box<dyn Secrets> {
-        self.hashing.begin(shared, hellos)
+        self.hashing.begin(None, shared, hellos)
+    }
+
+    /// The secrets of a handshake that resumes a session, whose PSK gives this salt.
+    pub fn resume(&self, salt: &OkmBlock, shared: &[u8], hellos: [&[u8]; 2]) -> Box<dyn Secrets> {
+        self.hashing.begin(Some(salt), shared, hellos)
+    }
+
+    /// The PSK of a ticket with this nonce, from the resumption master secret (section 4.6.1).
+    pub fn psk(&self, resumption: &OkmBlock, nonce: &[u8]) -> OkmBlock {
+        self.hashing.psk(resumption, nonce)
+    }
+
+    /// Binds a PSK to a ClientHello, whose binders are left out (section 4.2.11.2).
+    pub fn bind(&self, psk: &OkmBlock, hello: &[u8]) -> Binding {
+        self.hashing.bind(psk, hello)
+    }
+
+    /// The length of the hash in bytes, which is that of binders and PSKs.
+    pub fn hash_length(&self) -> usize {
+        self.hashing.length()
     }
 
     /// The record keys of one direction, from its traffic secret (section 7.3).
@@ -62,6 +82,13 @@ impl Suite {
         self.hashing.expand(traffic, &mut [(&b"traffic upd"[..], &mut *next)]);
         OkmBlock::new(next)
     }
+}
+
+/// An offered PSK, bound to its ClientHello.
+pub struct Binding {
+    pub binder: OkmBlock,
+    /// The salt of the handshake secret, if the server selects the PSK.
+    pub salt: OkmBlock,
 }
 
 /// The sending side.
@@ -90,12 +117,23 @@ pub trait Secrets: Send {
 
     /// The application traffic secrets of client and server. The transcript must end with the
     /// server's Finished.
-    fn application(&self) -> [OkmBlock; 2];
+    fn application(&mut self) -> [OkmBlock; 2];
+
+    /// The resumption master secret; `None` before the application traffic secrets. The transcript
+    /// must end with the client's Finished.
+    fn resumption(&self) -> Option<OkmBlock>;
 }
 
 /// The operations that depend on the suite's hash.
 trait Hashing: Sync {
-    fn begin(&self, shared: &[u8], hellos: [&[u8]; 2]) -> Box<dyn Secrets>;
+    fn begin(&self, salt: Option<&OkmBlock>, shared: &[u8], hellos: [&[u8]; 2])
+    -> Box<dyn Secrets>;
+
+    fn psk(&self, resumption: &OkmBlock, nonce: &[u8]) -> OkmBlock;
+
+    fn bind(&self, psk: &OkmBlock, hello: &[u8]) -> Binding;
+
+    fn length(&self) -> usize;
 
     /// HKDF-Expand-Label of a secret, without context, for several labels.
     fn expand(&self, secret: &OkmBlock, outputs: &mut [(&[u8], &mut [u8])]);
@@ -118,14 +156,40 @@ impl Hash for Sha384 {
 struct With<H: Hash>(fn() -> &'static Schedule<H::Mac>);
 
 impl<H: Hash> Hashing for With<H> {
-    fn begin(&self, shared: &[u8], hellos: [&[u8]; 2]) -> Box<dyn Secrets> {
+    fn begin(
+        &self,
+        salt: Option<&OkmBlock>,
+        shared: &[u8],
+        hellos: [&[u8]; 2],
+    ) -> Box<dyn Secrets> {
         let mut transcript = H::new();
         hellos.iter().for_each(|message| transcript.update(message));
-        let secret = (self.0)().handshake_secret(shared);
+        let secret = match salt {
+            None => (self.0)().handshake_secret(shared),
+            Some(salt) => Schedule::handshake_secret_of(salt, shared),
+        };
         let so_far = transcript.clone().finalize();
         let client = secret.expand_label(b"c hs traffic", &so_far);
         let server = secret.expand_label(b"s hs traffic", &so_far);
-        Box::new(Running::<H> { transcript, secret, traffic: [client, server] })
+        Box::new(Running::<H> { transcript, secret, master: None, traffic: [client, server] })
+    }
+
+    fn psk(&self, resumption: &OkmBlock, nonce: &[u8]) -> OkmBlock {
+        Expander::<H::Mac>::of(resumption).psk(nonce)
+    }
+
+    fn bind(&self, psk: &OkmBlock, hello: &[u8]) -> Binding {
+        let nothing = H::digest([]);
+        let early = Schedule::<H::Mac>::early_secret(psk);
+        let key = Expander::<H::Mac>::of(&early.expand_label(b"res binder", &nothing));
+        let mut mac = Expander::<H::Mac>::of(&key.expand_label(b"finished", &[])).into_mac();
+        mac.update(&H::digest(hello));
+        let binder = OkmBlock::new(&mac.finalize().into_bytes());
+        Binding { binder, salt: early.derived(&nothing) }
+    }
+
+    fn length(&self) -> usize {
+        <H as Digest>::output_size()
     }
 
     fn expand(&self, secret: &OkmBlock, outputs: &mut [(&[u8], &mut [u8])]) {
@@ -140,6 +204,8 @@ struct Running<H: Hash> {
     transcript: H,
     /// The handshake secret.
     secret: Expander<H::Mac>,
+    /// The master secret, once derived.
+    master: Option<Expander<H::Mac>>,
     traffic: [OkmBlock; 2],
 }
 
@@ -173,9 +239,17 @@ impl<H: Hash> Secrets for Running<H> {
         self.finished_mac(side).verify_slice(content).is_ok()
     }
 
-    fn application(&self) -> [OkmBlock; 2] {
+    fn application(&mut self) -> [OkmBlock; 2] {
         let master = self.secret.master_secret(&H::digest([]));
         let so_far = self.transcript.clone().finalize();
-        [b"c ap traffic", b"s ap traffic"].map(|label| master.expand_label(label, &so_far))
+        let labels = [b"c ap traffic", b"s ap traffic"];
+        let traffic = labels.map(|label| master.expand_label(label, &so_far));
+        self.master = Some(master);
+        traffic
+    }
+
+    fn resumption(&self) -> Option<OkmBlock> {
+        let so_far = self.transcript.clone().finalize();
+        self.master.as_ref().map(|master| master.expand_label(b"res master", &so_far))
     }
 }

@@ -12,7 +12,7 @@ use crate::tls::messages::{
 };
 
 /// Extensions that clients offer, including a few that are not allowed in answers.
-const OFFERED: [u16; 11] = [0, 5, 10, 11, 13, 16, 23, 43, 45, 51, 0x3a3a];
+const OFFERED: [u16; 12] = [0, 5, 10, 11, 13, 16, 23, 41, 43, 45, 51, 0x3a3a];
 
 /// The message types whose bodies are read.
 pub const TYPES: [u8; 6] = [
@@ -51,8 +51,12 @@ fn rustls_reads(kind: u8, body: &[u8]) -> Result<(), rustls::InvalidMessage> {
 
 fn is_taken(kind: u8, body: &[u8]) -> bool {
     match kind {
-        // The server repeats any session ID.
-        SERVER_HELLO => body.get(35..35 + 32).is_some_and(|id| server_hello(body, id).is_ok()),
+        // The server repeats any session ID. Without an offered PSK nothing more is accepted.
+        SERVER_HELLO => body.get(35..35 + 32).is_some_and(|id| {
+            let is_taken = server_hello(body, id, true).is_ok();
+            assert!(is_taken || server_hello(body, id, false).is_err(), "{body:?}");
+            is_taken
+        }),
         ENCRYPTED_EXTENSIONS => encrypted_extensions(body, &OFFERED).is_ok(),
         CERTIFICATE_REQUEST => certificate_request(body).is_ok(),
         CERTIFICATE => is_chain(body),
@@ -110,8 +114,9 @@ mod tests {
     }
 
     /// Contents of extensions, some valid for one of them.
-    const CONTENTS: [&[u8]; 13] = [
+    const CONTENTS: [&[u8]; 14] = [
         b"",
+        &[0, 0],
         &[3, 4],
         &[0, 29, 0, 2, 1, 1],
         &[0, 29, 0, 0],
@@ -138,7 +143,7 @@ mod tests {
     /// The extensions that a message of this type may contain, with valid contents.
     fn fitting(kind: u8) -> Vec<(u16, &'static [u8])> {
         match kind {
-            SERVER_HELLO => vec![(43, &[3, 4]), (51, &[0, 29, 0, 2, 1, 1])],
+            SERVER_HELLO => vec![(43, &[3, 4]), (51, &[0, 29, 0, 2, 1, 1]), (41, &[0, 0])],
             ENCRYPTED_EXTENSIONS => {
                 vec![(0, &[]), (10, &[0, 2, 0, 29]), (16, &[0, 3, 2, b'h', b'2'])]
             }
@@ -162,7 +167,9 @@ mod tests {
             let kept = prop::collection::vec(any::<bool>(), all.len());
             (order, kept).prop_map(move |(order, kept)| {
                 let must = |number: u16| {
-                    kind == SERVER_HELLO || (kind == CERTIFICATE_REQUEST && number == 13)
+                    let is_psk = number == 41;
+                    (kind == SERVER_HELLO && !is_psk)
+                        || (kind == CERTIFICATE_REQUEST && number == 13)
                 };
                 let some = order.into_iter().zip(kept);
                 let some = some.filter(|((number, _), kept)| *kept || must(*number));

@@ -35,6 +35,13 @@ pub const RIGHT: [(u8, &[u8]); 3] = [
     (CERTIFICATE_VERIFY, &[4, 3, 0, 1, 9]),
 ];
 
+/// The extension of a ServerHello that resumes the first offered session (RFC 8446, section 4.2.11).
+pub const SELECTION: [u8; 6] = [0, 41, 0, 2, 0, 0];
+
+/// The body of a NewSessionTicket: a lifetime of two hours, a number for its age, no nonce, a ticket
+/// of one byte, no extensions.
+pub const TICKET: [u8; 14] = [0, 0, 28, 32, 1, 2, 3, 4, 0, 0, 1, 7, 0, 0];
+
 /// Offsets of the suite and of the extensions in a ServerHello that repeats a 32-byte session ID.
 const SUITE: usize = 2 + 32 + 1 + 32;
 const EXTENSIONS: usize = SUITE + 2 + 1;
@@ -46,8 +53,10 @@ pub const MESSAGES: [u8; 14] = [0, 1, 2, 4, 5, 8, 11, 13, 14, 15, 20, 22, 24, 99
 pub const NUMBERS: [u16; 16] = [0, 5, 10, 11, 13, 16, 18, 23, 27, 35, 41, 42, 43, 47, 51, 0x3a3a];
 
 /// Extension contents, each valid for one of them.
-pub const CONTENTS: [&[u8]; 9] = [
+pub const CONTENTS: [&[u8]; 11] = [
     b"",
+    &[0, 0],
+    &[0, 1],
     &[3, 4],
     &[0, 3, 2, b'h', b'2'],
     &[0, 9, 8, b'h', b't', b't', b'p', b'/', b'1', b'.', b'1'],
@@ -100,6 +109,8 @@ pub const BETWEEN: [(u8, &[u8]); 11] = [
 /// A flight: its optional messages, and its edits, each with the index of a message.
 #[derive(Debug, Clone)]
 pub struct Script {
+    /// Whether the flight resumes the session that the client offers.
+    pub resumes: bool,
     pub asks: bool,
     pub tickets: usize,
     pub updates: Vec<u8>,
@@ -110,10 +121,12 @@ impl Script {
     /// The message types, each with its edits.
     fn parts(&self) -> Vec<Part> {
         let asked: &[u8] = if self.asks { &[CERTIFICATE_REQUEST] } else { &[] };
+        let proof: &[u8] = if self.resumes { &[] } else { &[CERTIFICATE, CERTIFICATE_VERIFY] };
         let kinds = [
             &[SERVER_HELLO, ENCRYPTED_EXTENSIONS],
             asked,
-            &[CERTIFICATE, CERTIFICATE_VERIFY, FINISHED],
+            proof,
+            &[FINISHED],
             &vec![NEW_SESSION_TICKET; self.tickets][..],
             &vec![KEY_UPDATE; self.updates.len()],
         ]
@@ -137,10 +150,21 @@ impl Script {
         parts
     }
 
+    /// A full flight without edits, with one ticket.
+    pub fn issuing() -> Self {
+        Self { resumes: false, asks: false, tickets: 1, updates: Vec::new(), edits: Vec::new() }
+    }
+
     /// All records of the flight in answer to this ClientHello, followed by one byte of plaintext
-    /// and a close_notify. The server's share is of this group, X25519.
-    pub fn records(&self, hello: &[u8], group: &'static dyn SupportedKxGroup) -> Vec<Vec<u8>> {
-        let mut server = Server::new(hello, group);
+    /// and a close_notify; and the PSK of the tickets among them. The server's share is of this
+    /// group, X25519. `psk` is that of the offered session, if the script resumes it.
+    pub fn records(
+        &self,
+        hello: &[u8],
+        group: &'static dyn SupportedKxGroup,
+        psk: Option<OkmBlock>,
+    ) -> (Vec<Vec<u8>>, Option<OkmBlock>) {
+        let mut server = Server::new(hello, group, psk);
         let mut updates = self.updates.iter();
         for part in self.parts() {
             let asked = if part.kind == KEY_UPDATE { updates.next() } else { None };
@@ -149,7 +173,7 @@ impl Script {
         server.flush(&Dress::default());
         server.record(true, APPLICATION_DATA, b"x");
         server.record(true, ALERT, &[WARNING, CLOSE_NOTIFY]);
-        server.records
+        (server.records, server.issued)
     }
 }
 
@@ -170,6 +194,10 @@ struct Dress {
 struct Server {
     hello: Vec<u8>,
     exchange: Option<Box<dyn ActiveKeyExchange>>,
+    /// The PSK of the session that is resumed.
+    psk: Option<OkmBlock>,
+    /// The PSK of the tickets.
+    issued: Option<OkmBlock>,
     suite: usize,
     secrets: Option<Box<dyn Secrets>>,
     keys: Option<Protection>,
@@ -182,11 +210,13 @@ struct Server {
 
 impl Server {
     /// Answers the ClientHello in this record with a share of this group, which is X25519.
-    fn new(hello: &[u8], group: &'static dyn SupportedKxGroup) -> Self {
+    fn new(hello: &[u8], group: &'static dyn SupportedKxGroup, psk: Option<OkmBlock>) -> Self {
         let exchange = group.start().expect("a key exchange begins");
         Self {
             hello: hello.to_vec(),
             exchange: Some(exchange),
+            psk,
+            issued: None,
             suite: 0,
             secrets: None,
             keys: None,
@@ -244,12 +274,15 @@ impl Server {
         match kind {
             SERVER_HELLO => {
                 let share = self.exchange.as_ref().map_or(&[9; 32][..], |own| own.pub_key());
+                let psk: &[u8] = if self.psk.is_some() { &SELECTION } else { &[] };
                 [
                     &[3, 3][..],
                     &[7; 32],
                     &[32],
                     &self.hello[44..76],
-                    &[0x13, 0x01, 0, 0, 46, 0, 43, 0, 2, 3, 4, 0, 51, 0, 36, 0, 29, 0, 32],
+                    &[0x13, 0x01, 0, 0, 46 + psk.len() as u8],
+                    psk,
+                    &[0, 43, 0, 2, 3, 4, 0, 51, 0, 36, 0, 29, 0, 32],
                     share,
                 ]
                 .concat()
@@ -259,7 +292,7 @@ impl Server {
                 |secrets| secrets.finished(Side::Server).as_ref().to_vec(),
             ),
             CERTIFICATE_REQUEST => vec![0, 0, 8, 0, 13, 0, 4, 0, 2, 4, 3],
-            NEW_SESSION_TICKET => [&[0; 9][..], &[0, 1, 7], &[0, 0]].concat(),
+            NEW_SESSION_TICKET => TICKET.to_vec(),
             KEY_UPDATE => vec![asked.unwrap_or(0)],
             _ => RIGHT.iter().find(|(right, _)| *right == kind).map_or(vec![], |(_, b)| b.to_vec()),
         }
@@ -278,7 +311,11 @@ impl Server {
                 let shared = self.exchange.take().unwrap().complete(&shares[6..38]).unwrap();
                 let suite = &SUITES[self.suite];
                 let hellos = [&self.hello[HEADER..], message];
-                let secrets = suite.begin(shared.secret_bytes(), hellos);
+                let shared = shared.secret_bytes();
+                let secrets = match &self.psk {
+                    Some(psk) => suite.resume(&suite.bind(psk, &[]).salt, shared, hellos),
+                    None => suite.begin(shared, hellos),
+                };
                 self.next = suite.protect(secrets.traffic(Side::Server));
                 self.secrets = Some(secrets);
             }
@@ -287,6 +324,10 @@ impl Server {
                 let [_, server] = secrets.application();
                 self.next = suite.protect(&server);
                 *traffic = Some(server);
+                // The transcript of a client that sends no certificate.
+                let finished = secrets.finished(Side::Client);
+                secrets.add(&self::message(FINISHED, finished.as_ref()));
+                self.issued = secrets.resumption().map(|secret| suite.psk(&secret, &[]));
             }
             (KEY_UPDATE, _, Some(traffic)) => {
                 *traffic = suite.update(traffic);

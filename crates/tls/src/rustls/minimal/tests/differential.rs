@@ -13,7 +13,7 @@ use crate::rustls::minimal::invariants::{
 };
 
 /// The number of scripts, which are the same in each run.
-const CASES: u32 = 4_000;
+const CASES: u32 = 6_000;
 
 /// Clients with one group and without earlier sessions.
 fn clients() -> Clients {
@@ -37,8 +37,8 @@ impl Counts {
 #[test]
 fn a_right_flight_is_right_for_both() {
     let clients = clients();
-    for asks in [false, true] {
-        let script = Script { asks, tickets: 2, updates: vec![0, 1], edits: Vec::new() };
+    for (resumes, asks) in [(false, false), (false, true), (true, false)] {
+        let script = Script { resumes, asks, tickets: 2, updates: vec![0, 1], edits: Vec::new() };
         let (end, state) = minimal(&clients, &script);
         assert_eq!((&end.refused, state), (&None, State::Ready));
         assert!(end.closed && end.plaintext == b"x", "{end:?}");
@@ -52,20 +52,26 @@ fn edited_flights_are_taken_as_rustls_takes_them_or_refused_by_a_named_rule() {
     let [states, reasons, stricter, laxer] = [(); 4].map(|()| Counts::default());
     let cases = ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(CASES) };
     let rng = TestRng::deterministic_rng(cases.rng_algorithm);
-    let note = |script: &Script| match hold(&clients, script) {
-        Agreed::Taken => states.add("taken"),
-        Agreed::Laxer(words) => {
-            states.add("taken");
-            laxer.add(&words);
-        }
-        Agreed::Refused(state, reason) => {
-            states.add(&format!("{state:?}"));
-            reasons.add(&reason);
-        }
-        Agreed::Stricter(state, reason) => {
-            states.add(&format!("{state:?}"));
-            reasons.add(&reason);
-            stricter.add(&reason);
+    let note = |script: &Script| {
+        let state = match hold(&clients, script) {
+            Agreed::Taken => "taken".to_owned(),
+            Agreed::Laxer(words) => {
+                laxer.add(&words);
+                "taken".to_owned()
+            }
+            Agreed::Refused(state, reason) => {
+                reasons.add(&reason);
+                format!("{state:?}")
+            }
+            Agreed::Stricter(state, reason) => {
+                reasons.add(&reason);
+                stricter.add(&reason);
+                format!("{state:?}")
+            }
+        };
+        states.add(&state);
+        if script.resumes {
+            states.add(&format!("{state}, resumed"));
         }
     };
     // These edits would be too rare at random.
@@ -78,8 +84,10 @@ fn edited_flights_are_taken_as_rustls_takes_them_or_refused_by_a_named_rule() {
         empty_entry,
         vec![(0, Edit::Record(false, ALERT, vec![1, CLOSE_NOTIFY]))],
     ] {
-        note(&Script { asks: false, tickets: 0, updates: Vec::new(), edits });
+        note(&Script { edits, tickets: 0, ..Script::issuing() });
     }
+    let other_scheme = vec![(2, Edit::Flip(9, 7))];
+    note(&Script { asks: true, edits: other_scheme, ..Script::issuing() });
     let run = TestRunner::new_with_rng(cases, rng).run(&scripted::scripts(), |script| {
         note(&script);
         Ok(())
@@ -94,9 +102,11 @@ fn edited_flights_are_taken_as_rustls_takes_them_or_refused_by_a_named_rule() {
     deep("taken", CASES / 10);
     for state in ["ServerHello", "EncryptedExtensions", "Certificate", "CertificateVerify", "Ready"]
     {
-        deep(state, CASES / 50);
+        deep(state, CASES / 75);
     }
-    deep("Finished", CASES / 100);
+    deep("Finished", CASES / 75);
+    deep("taken, resumed", CASES / 30);
+    deep("Finished, resumed", CASES / 100);
     let reasons = reasons.0.into_inner();
     assert!(reasons.len() >= 25, "{reasons:#?}");
     // Each listed exception has occurred.

@@ -8,6 +8,7 @@ mod faults;
 mod key_updates;
 mod matrix;
 mod peer;
+mod resumption;
 mod scripted;
 
 use std::io::{Read, Write};
@@ -100,7 +101,7 @@ fn server(config: ServerConfig) -> ServerConnection {
 
 /// A client that has sent its ClientHello, and the record of that ClientHello.
 fn begun(template: &Arc<ClientHelloTemplate>) -> (MinimalClient, Vec<u8>) {
-    let mut client = MinimalClient::new(Arc::clone(template)).unwrap();
+    let mut client = MinimalClient::new(Arc::clone(template), None).unwrap();
     let mut hello = Vec::new();
     client.begin(&mut hello).unwrap();
     (client, hello)

@@ -4,7 +4,7 @@ use rustls::crypto::ActiveKeyExchange;
 
 use super::*;
 use crate::rustls::minimal::handshake::LONGEST_MESSAGE;
-use crate::rustls::minimal::invariants::script::{RIGHT, message, plain};
+use crate::rustls::minimal::invariants::script::{RIGHT, SELECTION, TICKET, message, plain};
 use crate::rustls::minimal::secrets::Side;
 use tlslab_wire::tls::messages::{
     CERTIFICATE, CERTIFICATE_REQUEST, CERTIFICATE_VERIFY, ENCRYPTED_EXTENSIONS, FINISHED,
@@ -16,6 +16,8 @@ pub struct Peer {
     pub client: MinimalClient,
     secrets: Box<dyn Secrets>,
     keys: Protection,
+    /// The resumption master secret, after the handshake.
+    resumption: Option<OkmBlock>,
 }
 
 /// The body of a ServerHello.
@@ -38,17 +40,42 @@ impl Peer {
 
     /// The same with a client of this template, whose group is X25519.
     pub fn of(template: &Arc<ClientHelloTemplate>) -> Self {
-        let (mut client, hello) = begun(template);
+        Self::with(MinimalClient::new(Arc::clone(template), None).unwrap(), None)
+    }
+
+    /// The same with a client that keeps sessions, and resumes this one with this PSK.
+    pub fn keeping(
+        template: &Arc<ClientHelloTemplate>,
+        session: Option<(MinimalTicket, OkmBlock)>,
+    ) -> Self {
+        let (ticket, psk) = session.unzip();
+        let mut client = MinimalClient::new(Arc::clone(template), ticket).unwrap();
+        client.keep_sessions();
+        Self::with(client, psk)
+    }
+
+    fn with(mut client: MinimalClient, psk: Option<OkmBlock>) -> Self {
+        let mut hello = Vec::new();
+        client.begin(&mut hello).unwrap();
         let own = implementation(Group::X25519, KeyShare::Reused).unwrap().start().unwrap();
-        let body = server_hello(&client, &*own);
+        let mut body = server_hello(&client, &*own);
+        if psk.is_some() {
+            body.extend(SELECTION);
+            // The length of the extensions.
+            body[71] += SELECTION.len() as u8;
+        }
         let answer = message(SERVER_HELLO, &body);
         let theirs = client.handshake.share().unwrap().to_vec();
         let shared = own.complete(&theirs).unwrap();
-        let secrets = SUITES[0].begin(shared.secret_bytes(), [&hello[HEADER..], &answer]);
+        let (suite, hellos) = (&SUITES[0], [&hello[HEADER..], &answer]);
+        let secrets = match psk {
+            Some(psk) => suite.resume(&suite.bind(&psk, &[]).salt, shared.secret_bytes(), hellos),
+            None => suite.begin(shared.secret_bytes(), hellos),
+        };
         let keys = SUITES[0].protect(secrets.traffic(Side::Server)).unwrap();
         let mut record = plain(HANDSHAKE, &answer);
         assert_eq!(client.record(&mut record, &mut Vec::new()), Ok(Event::Nothing));
-        Self { client, secrets, keys }
+        Self { client, secrets, keys, resumption: None }
     }
 
     /// The client's handshake traffic secret.
@@ -79,9 +106,7 @@ impl Peer {
     pub fn say_first(&mut self, count: usize) {
         RIGHT.iter().take(count).for_each(|(kind, body)| self.say(*kind, body).unwrap());
         if count > RIGHT.len() {
-            self.finish().unwrap();
-            let [_, server] = self.client.handshake.traffic().unwrap();
-            self.keys = SUITES[0].protect(server).unwrap();
+            self.say_last();
         }
     }
 
@@ -99,7 +124,7 @@ impl Peer {
             }
             FINISHED => self.secrets.finished(Side::Server).as_ref().to_vec(),
             CERTIFICATE_REQUEST => vec![0, 0, 8, 0, 13, 0, 4, 0, 2, 4, 3],
-            NEW_SESSION_TICKET => [&[0; 9][..], &[0, 1, 7], &[0, 0]].concat(),
+            NEW_SESSION_TICKET => TICKET.to_vec(),
             KEY_UPDATE => vec![0],
             _ => RIGHT.iter().find(|(right, _)| *right == kind).map_or(vec![], |(_, b)| b.to_vec()),
         }
@@ -108,6 +133,29 @@ impl Peer {
     pub fn finish(&mut self) -> Result<(), Failure> {
         let content = self.secrets.finished(Side::Server);
         self.say(FINISHED, content.as_ref())
+    }
+
+    /// Sends the messages of a resumption after the ServerHello.
+    pub fn say_resumed(&mut self) {
+        self.say(RIGHT[0].0, RIGHT[0].1).unwrap();
+        self.say_last();
+    }
+
+    /// Sends the Finished, and changes to the keys of the application.
+    fn say_last(&mut self) {
+        self.finish().unwrap();
+        let [_, server] = self.client.handshake.traffic().unwrap();
+        self.keys = SUITES[0].protect(server).unwrap();
+        self.secrets.application();
+        let finished = self.secrets.finished(Side::Client);
+        self.secrets.add(&message(FINISHED, finished.as_ref()));
+        self.resumption = self.secrets.resumption();
+    }
+
+    /// The newest session of the client, and its PSK by the server's own derivation.
+    pub fn issued(&mut self) -> (MinimalTicket, OkmBlock) {
+        let session = self.client.take_sessions().pop().unwrap();
+        (session, SUITES[0].psk(self.resumption.as_ref().unwrap(), &[]))
     }
 }
 
@@ -222,12 +270,11 @@ fn what_messages_may_not_hold_is_refused() {
 
 #[test]
 fn a_session_ticket_is_read_though_none_is_kept() {
-    // Lifetime and age, no nonce, a ticket of one byte, no extensions.
-    let ticket = [&[0; 9][..], &[0, 1, 7], &[0, 0]].concat();
-    for (length, said) in [(ticket.len(), Ok(())), (12, Err(Failure::TlsProtocol))] {
+    for (length, said) in [(TICKET.len(), Ok(())), (12, Err(Failure::TlsProtocol))] {
         let mut peer = Peer::new();
         peer.say_first(4);
-        assert_eq!(peer.say(NEW_SESSION_TICKET, &ticket[..length]), said);
+        assert_eq!(peer.say(NEW_SESSION_TICKET, &TICKET[..length]), said);
+        assert!(peer.client.take_sessions().is_empty());
     }
 }
 
