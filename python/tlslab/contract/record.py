@@ -9,11 +9,11 @@ from typing import Any
 class Facts:
     """The negotiated facts as names, for records."""
 
-    tls: str  # The protocol version: `1.3`.
+    tls: str  # The protocol version: `1.3`; `none` without TLS, as all facts then are.
     suite: str  # The cipher suite's IANA name.
     group: str
     signature_scheme: str
-    kind: str  # `full` or `resumed`.
+    kind: str  # `full` or `resumed`; `none` without TLS.
     hello_retry_request: bool  # Whether the server first asked for another key share.
     alpn: str = "none"  # The application protocol; `none` if none was selected.
     resumed_by: str = "none"
