@@ -63,7 +63,7 @@ def counted(folder: Path) -> Counter[str]:
 
 def clients_of(record: dict[str, Any]) -> int:
     """The number of clients of a run: the library, and the minimal client if it took part."""
-    return 1 + (record["minimal_client"] > 0)
+    return 1 + int(record["minimal_client"] > 0)
 
 
 @pytest.mark.capability(

@@ -72,6 +72,8 @@ impl Site {
         spec.stop = Stop::DurationMs(seconds * 1000);
         spec.proof = proof.map(str::to_owned);
         spec.tls.backend = backend;
+        // The minimal client would try the page in addition.
+        spec.tls.client = ClientChoice::Library;
         let permit = Permit { address, bounded: true, portion: 1.0 };
         check_permitted(&spec.checked().unwrap(), self.trust.clone(), None, permit)
     }
