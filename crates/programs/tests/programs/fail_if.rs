@@ -33,7 +33,7 @@ fn a_condition_that_holds_ends_a_valid_run_with_its_value_and_code_1() {
 #[test]
 fn a_condition_on_too_few_values_holds() {
     let (_server, url) = server("127.0.0.1:0");
-    let said = run(&["--insecure", "-n", "20", "--fail-if", "p99>1s", &url]);
+    let said = run(&["--insecure", "--client", "library", "-n", "20", "--fail-if", "p99>1s", &url]);
     let line = "--fail-if 'p99>1s': p99 of the service times needs 800 values and has 20 values";
     assert_eq!((said.code, lines(&said.stderr).contains(&line)), (Some(1), true), "{said:?}");
 }

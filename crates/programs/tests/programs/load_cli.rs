@@ -36,7 +36,7 @@ fn what_nobody_has_is_wrong_usage_that_says_what_there_is() {
     let line = refused(&["--no-such-flag", "https://localhost/"], 2, "usage");
     assert!(line.contains("--no-such-flag"), "{line}");
     refused(&[], 2, "usage");
-    refused(&["--insecure", "http://localhost/"], 2, "usage");
+    refused(&["--insecure", "ftp://localhost/"], 2, "usage");
     for (flags, words) in [
         (&["-d", "0s"][..], "--duration must be at least 1"),
         (&["--timeout", "0s"], "--timeout must be at least 1"),
@@ -45,7 +45,7 @@ fn what_nobody_has_is_wrong_usage_that_says_what_there_is() {
         (&["--connect-to", "::b:2"], "the last two alone are taken here; write HOST:PORT"),
         (&["--connect-to", "a:1:b:2"], "has the four parts of curl's option"),
         (&["--allow", "10.0.0.0/8"], "allowed host '10.0.0.0/8': is no host"),
-        (&["--allow", "http://h/"], "allowed host 'http://h/': only https://"),
+        (&["--allow", "ftp://h/"], "allowed host 'ftp://h/': has another scheme"),
     ] {
         let line = refused(&[flags, &["https://localhost/"]].concat(), 2, "usage");
         assert!(line.contains(words), "{line}");

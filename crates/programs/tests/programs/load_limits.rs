@@ -72,7 +72,8 @@ fn a_measurement_waits_until_all_connections_are_open() {
 
 #[test]
 fn connections_that_do_not_open_in_time_fail_the_run() {
-    let peer = Peer::start(&settings(), 5, bare(vec![Act::Wait]));
+    // The preflights of both clients, and half of the connections.
+    let peer = Peer::start(&settings(), 2 + 4, bare(vec![Act::Wait]));
     let start = Instant::now();
     let said = run(&[&KEPT_OPEN[..], &["400ms", &url(peer.address())]].concat());
     assert_eq!(said.code, Some(3), "{said:?}");
