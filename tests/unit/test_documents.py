@@ -41,6 +41,10 @@ def test_no_block_escapes_for_want_of_a_name() -> None:
         assert set(fences) <= {"sh", "python", "", "json", "toml", "yaml"}, document
 
 
+def test_no_answer_of_readme_is_left_to_be_filled_in() -> None:
+    assert not re.findall(r"(?:^|\s)@\w+", read("README.md"))
+
+
 def ports(*texts: str) -> set[str]:
     """The ports that the commands of documents use."""
     return {port for each in texts for line in lines_of(each) for port in PLACE.findall(line)}

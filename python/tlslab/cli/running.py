@@ -104,18 +104,22 @@ def run(
     return conclude_run(carry_out(request, yes, output, watching), output, _ending)
 
 
+# Servers, and how connections resume, are asked about by other options.
+_NO_QUESTION = frozenset({"server", "front", "resume", "resumed"})
+
+
 def _varied_instead(
     loaded: Experiment, wanted: Experiment, given: Options
 ) -> dict[str, tuple[str, ...]]:
     """The factors to which `--set` gives several levels, where it leaves one of what a shipped
     experiment asks about: the question is then what varies. Empty otherwise.
     """
-    is_open = any(len(wanted.levels(name)) > 1 for name in loaded.baseline)
-    servers = parse_targets(given.target or [])
-    if given.experiment not in shipped() or loaded.kind != MATRIX or is_open or len(servers) > 1:
-        return {}
-    several = parse_levels(given.settings or []).items()
-    return {name: levels for name, levels in several if len(levels) > 1}
+    given_levels = parse_levels(given.settings or [])
+    several = {name: levels for name, levels in given_levels.items() if len(set(levels)) > 1}
+    others = {f.name for f in wanted.factors if len(set(f.levels)) > 1} - set(several)
+    is_plain = given.experiment in shipped() and loaded.kind == MATRIX and given.until is None
+    is_asked = not others and not set(several) & (set(loaded.baseline) | _NO_QUESTION)
+    return several if is_plain and is_asked and len(parse_targets(given.target or [])) < 2 else {}
 
 
 def _asked_by_set(vary: dict[str, tuple[str, ...]], given: Options) -> Experiment:

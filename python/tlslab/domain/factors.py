@@ -29,10 +29,6 @@ RESUMPTIONS = ("none", "id", "ticket", "psk", "psk-only")
 # The only TLS version for each way of resumption.
 RESUMES_BY = {"id": "1.2", "ticket": "1.2", "psk": "1.3", "psk-only": "1.3"}
 
-# The factors that HTTP in the clear does not have. It has a certificate key, which it does not use:
-# keys and versions can be varied together.
-OF_TLS = ("group", "suite", "dh_bits", "ocsp_stapling")
-
 # The engine accepts shorter Diffie-Hellman parameters only with `allow_obsolete`.
 SAFE_DH_BITS = 2048
 
@@ -95,6 +91,8 @@ class FactorRow:
     - `rule`: the allowed levels, in their order; `value`: what a level stands for in JSON.
     - `absent`: the level of cells to which the factor does not apply; labels omit it.
     - `excludes`: the reason that no handshake has this combination; None if one has.
+    - `of_tls`: HTTP in the clear does not have it. It has a certificate key, which it does not use:
+      keys and versions can be varied together.
     - `costed`: the cost model (kind `costs`) covers the factor; `of_proofs`: only proofs vary it.
 
     Where it takes effect:
@@ -120,6 +118,7 @@ class FactorRow:
     absent: str = ""
     off: str = ""
     excludes: Callable[[Combination], str | None] | None = None
+    of_tls: bool = False
     costed: bool = False
     of_proofs: bool = False
     load: str = ""
@@ -177,8 +176,9 @@ def _without_tls_against(cell: Combination) -> str | None:
         return "without TLS there is nothing to end in front of the server"
     if cell.factors.get("resume", "none") != "none" or cell.factors.get("resumed", "0%") != "0%":
         return "without TLS there is no session to resume"
-    named = next((name for name in OF_TLS if name in cell.factors), None)
-    return None if named is None else f"without TLS there is no {FACTORS[named].noun}"
+    rows = (FACTORS[name] for name in cell.factors if name in FACTORS)
+    named = next((row for row in rows if row.of_tls), None)
+    return None if named is None else f"without TLS there is no {named.noun}"
 
 
 def _group_against(cell: Combination) -> str | None:
@@ -272,6 +272,7 @@ _ROWS = (
         "dh_bits",
         Rule(("1024", "2048", "3072", "4096")),
         side="server",
+        of_tls=True,
         value=int,
         absent="none",
         tls=_dh_spec,
@@ -283,6 +284,7 @@ _ROWS = (
         "ocsp_stapling",
         Rule((OFF, ON)),
         side="server",
+        of_tls=True,
         value=_is_on,
         off=OFF,
         excludes=_stapling_against,
@@ -337,6 +339,7 @@ _ROWS = (
         "group",
         Rule(tuple(group.name for group in GROUPS), find=_group),
         excludes=_group_against,
+        of_tls=True,
         costed=True,
         noun="key-exchange group",
     ),
@@ -345,6 +348,7 @@ _ROWS = (
         Rule(tuple(suite.name for suite in SUITES), find=_suite),
         absent="by-version",
         excludes=_suite_against,
+        of_tls=True,
         costed=True,
         heading="cipher suite",
         noun="cipher suite",

@@ -19,7 +19,7 @@ def resumption(factors: Mapping[str, str], otherwise: str) -> str:
     If the share that resumes is itself a factor (`resumed`), a way that the cell's TLS version does
     not have is replaced by that version's usual one.
     """
-    way = factors.get("resume", otherwise)
+    way = factors.get("resume", "none" if factors.get("tls") == NO_TLS else otherwise)
     if "resumed" not in factors:
         return way
     version = factors.get("tls", "1.3")

@@ -100,6 +100,9 @@ def contradiction(experiment: Experiment, factors: Factors) -> str | None:
     load = experiment.workload.of(factors)
     all_resume = load.resume != "none" and load.resume_ratio == 1
     combination = Combination(factors, make_profile(experiment, factors), all_resume)
+    kept = load.keep_alive
+    if factors.get("tls") == NO_TLS and "2" in (load.http, kept.http if kept else None):
+        return "HTTP/2 is not measured without TLS"
     reasons = (row.excludes(combination) for row in FACTORS.values() if row.excludes)
     return next(filter(None, reasons), None)
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from tlslab.domain.effects import MEASURED, SHARES, Measure, Mix
 from tlslab.domain.errors import UsageError
 from tlslab.domain.experiment import EFFECTS, Experiment, Pin
-from tlslab.domain.factors import FACTORS, OF_TLS
+from tlslab.domain.factors import FACTORS
 from tlslab.domain.names import NO_TLS
 from tlslab.domain.wording import joined
 from tlslab.domain.workload import KeepAlive, Window, Workload
@@ -95,7 +95,7 @@ def _check(
             raise UsageError(
                 "without TLS (tls=none) nothing is resumed", "give --measure new,request"
             )
-        for name in [name for name in OF_TLS if name in vary or name in fixed]:
+        for name in [n for n, row in FACTORS.items() if row.of_tls and (n in vary or n in fixed)]:
             raise UsageError(f"without TLS (tls=none) there is no {_noun(name)}", "leave it out")
 
 

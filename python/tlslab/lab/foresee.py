@@ -8,6 +8,7 @@ from tlslab.domain.deployment import NO_FRONT
 from tlslab.domain.errors import UsageError
 from tlslab.domain.experiment import Experiment
 from tlslab.domain.factors import FACTORS
+from tlslab.domain.names import NO_TLS
 from tlslab.domain.plan import Cell, Plan
 from tlslab.domain.wording import joined
 from tlslab.lab.request import Request
@@ -53,6 +54,11 @@ def refuse_factors_of_own_servers(experiment: Experiment) -> None:
                 f"the factor {factor} is set up at servers that the lab starts, not at a URL",
                 f"leave {factor} out, or give --target NAME",
             )
+    if NO_TLS in experiment.levels("tls"):
+        raise UsageError(
+            "tls=none is measured at servers that the lab starts, not at a URL",
+            "leave none out, or give --target NAME; `tlslab load http://...` loads any server",
+        )
 
 
 def refusals(request: Request) -> Callable[[Cell], str | None]:

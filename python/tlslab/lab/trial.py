@@ -9,6 +9,7 @@ from typing import Any
 from tlslab.contract.record import RunRecord
 from tlslab.domain.errors import CannotRunError, EngineError
 from tlslab.domain.events import EngineEnded, EngineReport, GeneratorLost, Pace
+from tlslab.domain.names import NO_TLS
 from tlslab.domain.plan import Cell, PlannedTrial
 from tlslab.domain.trial import Reason, RunKind, Trial, TrialRun, TrialStatus
 from tlslab.domain.workload import NO_WINDOW, Window, Workload
@@ -81,6 +82,7 @@ def run_trial(
                 spec = run_spec(bench.aim, cell.profile, workload, kind)
                 runs[kind] = run_engine(bench, spec, partial(on_report, kind))
                 check_certificate(cell, runs[kind].record)
+                assert (cell.profile.tls == NO_TLS) == (runs[kind].record.backend == NO_TLS)
         except EngineError as error:
             gone = died(bench, error)
             lacking = not gone and not runs and is_unsupported(error, cell, bench.probed)

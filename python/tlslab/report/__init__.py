@@ -1,6 +1,6 @@
 """Findings as a page, for terminals, as Markdown, CSV and ab's blocks: renders, computes nothing.
 
-Text from a server may be hostile: `model.plain` removes whatever could control a terminal or
+Text from a server may be hostile: `domain.plain` removes whatever could control a terminal or
 mislead a reader, jinja2 escapes for HTML, `svg` for its drawings.
 """
 

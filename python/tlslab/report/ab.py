@@ -1,6 +1,7 @@
 """ab's block for each cell, in ab's own words and order."""
 
 from tlslab.domain.finding import AbBlock, CellSummary, Summary
+from tlslab.domain.names import NO_TLS
 from tlslab.domain.plain import plain
 from tlslab.domain.wording import cell_label
 
@@ -27,13 +28,20 @@ def _block(ab: AbBlock) -> list[str]:
     temporary = ab.temporary_key
     if temporary and ab.temporary_key_bits:
         temporary += f" {ab.temporary_key_bits} bits"
+    of_tls = (
+        (
+            ("SSL/TLS Protocol", ",".join([ab.tls, ab.suite, *sizes])),
+            ("Server Temp Key", temporary or "none"),
+            ("TLS Server Name", ab.server_name),
+        )
+        if ab.suite != NO_TLS
+        else ()
+    )
     fields = (
         ("Server Software", ab.server_software),
         ("Server Hostname", ab.host),
         ("Server Port", str(ab.port)),
-        ("SSL/TLS Protocol", ",".join([ab.tls, ab.suite, *sizes])),
-        ("Server Temp Key", temporary or "none"),
-        ("TLS Server Name", ab.server_name),
+        *of_tls,
         None,
         ("Document Path", ab.path),
         ("Document Length", f"{ab.document_bytes} bytes"),

@@ -36,10 +36,28 @@ def test_the_plan_is_shown_without_a_run(capsys: pytest.CaptureFixture[str]) -> 
 
 def test_levels_of_another_factor_are_the_question(capsys: pytest.CaptureFixture[str]) -> None:
     """`groups` with one group has nothing to compare: what varies is the question."""
-    line = ["run", "groups", "--set", "tls=1.2,1.3", "--set", "group=X25519", "--dry-run"]
-    assert cli.run(line) == 0
+    fixed = ["--set", "group=X25519", "--set", "key=rsa-2048"]
+    assert cli.run(["run", "groups", "--set", "tls=1.2,1.3", *fixed, "--dry-run"]) == 0
     said = capsys.readouterr()
     assert "What does the TLS version change here?" in said.out
     assert "asking --vary tls=1.2,1.3" in said.err
-    assert cli.run(["run", "groups", "--set", "group=X25519", "--dry-run"]) == 0
-    assert "Which key-exchange group" in capsys.readouterr().out
+    # It stays as it is where more than that varies, or what other options ask about.
+    for more in (
+        [],
+        ["--set", "tls=1.2,1.3"],
+        [*fixed, "--set", "tls=1.3", "--set", "resumed=0%,100%"],
+    ):
+        line = more if "group=X25519" in more else ["--set", "group=X25519", *more]
+        assert cli.run(["run", "groups", *line, "--dry-run"]) == 0
+        assert "Which key-exchange group" in capsys.readouterr().out
+
+
+def test_a_server_of_a_url_is_not_measured_without_tls(capsys: pytest.CaptureFixture[str]) -> None:
+    line = ["run", "--vary", "tls=none,1.3", "--target", "https://127.0.0.1:1/", "--dry-run"]
+    assert cli.run(line) == 2
+    assert "tls=none is measured at servers that the lab starts" in capsys.readouterr().err
+
+
+def test_http_2_is_not_measured_without_tls(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["run", "--vary", "tls=none,1.3", "--set", "http=2", "--dry-run"]) == 0
+    assert "HTTP/2 is not measured without TLS" in capsys.readouterr().out

@@ -98,9 +98,9 @@ pub enum KeyShare {
     Reused,
 }
 
-/// The client that makes full TLS 1.3 handshakes with one group, without a client certificate and
-/// without a key log. The library makes all other handshakes, and those of connections that are
-/// held open.
+/// The client that makes handshakes of TLS 1.3, full ones and resumptions by PSK with a key exchange,
+/// without a client certificate and without a key log. The library makes all other handshakes, and
+/// those of connections that are held open.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ClientChoice {

@@ -159,7 +159,8 @@ impl Sequential {
                 // 9.8).
                 (true, _) => return Err(Failure::Truncated),
                 (false, _) => {
-                    let orderly = end == Progress::Closed;
+                    // Without TLS, a crash ends the stream as a server in order does.
+                    let orderly = end == Progress::Closed && link.facts.is_some();
                     return self.lost(Failure::Closed(link.step), orderly, link, context.script);
                 }
             },

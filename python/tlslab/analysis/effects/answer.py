@@ -173,6 +173,7 @@ def _cheapest(varied: Varied, measured: Sequence[MeasureValues]) -> Statement | 
     tested = holm([1.0 if (p := p_value(each)) is None else p for each in logs])
     values = {
         "levels": _ordered(varied, best),
+        "with_tls": NO_TLS in varied.get("tls", ()),
         "measure": chosen.measure,
         "estimate": chosen.estimate,
         "value": found[best],

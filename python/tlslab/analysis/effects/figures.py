@@ -11,6 +11,7 @@ from tlslab.domain.effects import SHARES
 from tlslab.domain.estimate import Estimate
 from tlslab.domain.estimates import RATIO, ROUND_TRIPS, quantity
 from tlslab.domain.figure import DataTable, Figure, Series, TableCell
+from tlslab.domain.names import NO_TLS
 from tlslab.domain.wording import level_label, short_label
 
 Varied = Mapping[str, Sequence[str]]
@@ -153,6 +154,8 @@ def _combination_rows(
         cell = new.get(key)
         facts = None if cell is None else cell.summary.negotiated
         taken = [] if facts is None else [facts.suite, facts.group or ""]
+        if dict(key).get("tls") == NO_TLS:
+            taken = []
         trips = None if cell is None else cell.summary.estimates.get(ROUND_TRIPS)
         row: list[TableCell] = [
             _label(varied, key),
