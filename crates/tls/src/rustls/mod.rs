@@ -160,7 +160,7 @@ impl RustlsBackend {
         self.pool.drop_oldest(|ticket| ticket.has_expired(now));
         let mut is_sampled = self.resumptions.next().is_sampled;
         if !self.minimal.is_empty() {
-            // A server that issues several tickets on each resumption ages the library's sooner.
+            // Several tickets on each resumption leave the library's behind sooner.
             let is_ageing = |age| 2 * age >= RECENT.min(self.pool.limit() as u64);
             is_sampled |= self.pool.age_of(|ticket| !ticket.is_minimal()).is_some_and(is_ageing);
         }
