@@ -31,7 +31,7 @@ from tlslab.domain.estimates import (
 )
 from tlslab.domain.finding import CellSummary
 from tlslab.domain.names import find_suite
-from tlslab.domain.recommendation import Aim, Choice, Grounds, Price, Rival
+from tlslab.domain.recommendation import Aim, Grounds, Price, RecommendedChoice, Rival
 from tlslab.domain.run import Environment
 from tlslab.domain.trade_off import TradeOffs
 from tlslab.domain.wording import cell_label, difference
@@ -287,12 +287,12 @@ class Recommendation:
         return frozenset(first | set(weighed.contenders) if weighed.decided else first)
 
     @property
-    def choice(self) -> Choice:
+    def choice(self) -> RecommendedChoice:
         """What is said of the recommendation."""
         field, graded = self.field, self.chosen.graded
         cells = (*self.order, *(price.cell for price in self.prices))
         beside = [price.cell for price in self.prices if price.rival == "fastest"]
-        return Choice(
+        return RecommendedChoice(
             server=field.server,
             where=field.where,
             aim=self.aim,

@@ -152,7 +152,7 @@ def strength(graded: Graded) -> tuple[int, int, int, int]:
 def is_pq_hybrid(name: str) -> bool:
     """Whether a group combines a curve and a KEM, so that an attacker would have to break both."""
     group = find_group(name)
-    return group is not None and "MLKEM" in group.name and not group.name.startswith("MLKEM")
+    return group is not None and group.is_pq_hybrid
 
 
 def ranks(graded: Sequence[Graded]) -> list[int]:

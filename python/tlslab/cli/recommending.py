@@ -16,7 +16,7 @@ from tlslab.advice.policy import policies_named
 from tlslab.cli.console import WIDTH, conclude, err, say
 from tlslab.cli.ending import EXIT_VERDICT
 from tlslab.domain.errors import CannotRunError, UsageError
-from tlslab.domain.recommendation import Aim, Choice
+from tlslab.domain.recommendation import Aim, RecommendedChoice
 from tlslab.domain.wording import counted
 from tlslab.lab.results import configuration, recommend
 from tlslab.lab.store import RunFolder, to_json
@@ -81,7 +81,7 @@ def _write(text: str, file: Path) -> None:
         raise CannotRunError(f"{file}: {error.strerror}", "give another --out") from None
 
 
-def _weighed(found: Choice, details: bool) -> None:
+def _weighed(found: RecommendedChoice, details: bool) -> None:
     """Prints the Pareto set and the table of candidates.
 
     `details`: all of them, with the probabilities.

@@ -33,7 +33,8 @@ class Group:
 
     `bits` is the size that ab prints as the server's temporary key: the curve's field or the prime,
     in bits; for a KEM the size of its public key. `openssl` is the name that OpenSSL's group list
-    takes.
+    takes. `is_pq_hybrid`: it combines a curve and a KEM, so that an attacker would have to break
+    both.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Group:
     openssl: str
     tls13_only: bool = False
     aliases: tuple[str, ...] = ()
+    is_pq_hybrid: bool = False
 
 
 GROUPS = (
@@ -49,9 +51,9 @@ GROUPS = (
     Group("P-384", 384, "secp384r1", aliases=("secp384r1", "P384")),
     Group("P-521", 521, "secp521r1", aliases=("secp521r1", "P521")),
     Group("X448", 448, "X448"),
-    Group("X25519MLKEM768", 9728, "X25519MLKEM768", tls13_only=True),
-    Group("SecP256r1MLKEM768", 9992, "SecP256r1MLKEM768", tls13_only=True),
-    Group("SecP384r1MLKEM1024", 13320, "SecP384r1MLKEM1024", tls13_only=True),
+    Group("X25519MLKEM768", 9728, "X25519MLKEM768", tls13_only=True, is_pq_hybrid=True),
+    Group("SecP256r1MLKEM768", 9992, "SecP256r1MLKEM768", tls13_only=True, is_pq_hybrid=True),
+    Group("SecP384r1MLKEM1024", 13320, "SecP384r1MLKEM1024", tls13_only=True, is_pq_hybrid=True),
     Group("MLKEM768", 9472, "MLKEM768", tls13_only=True),
     Group("ffdhe2048", 2048, "ffdhe2048", tls13_only=True),
     Group("ffdhe3072", 3072, "ffdhe3072", tls13_only=True),

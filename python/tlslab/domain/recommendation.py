@@ -49,7 +49,7 @@ class Price:
 
 
 @dataclass(frozen=True)
-class Choice:
+class RecommendedChoice:
     """A choice with the order behind it, the trade-offs considered, and its prices.
 
     `where`: the setting in words, without the server. `order`: the candidates' cells, the choice
@@ -94,7 +94,7 @@ class Grounds:
 
 
 @dataclass(frozen=True)
-class Configuration:
+class FileDescription:
     """What is said of a server's file: its use, how far the server keeps to its order.
 
     `beside`: the parts that the run did not measure, in words. `waiting`: groups that exist only in

@@ -26,7 +26,7 @@ from tlslab.domain.errors import TlslabError, UsageError
 from tlslab.domain.experiment import is_ranked
 from tlslab.domain.figure import EMITTED, TextBlock
 from tlslab.domain.finding import Summary
-from tlslab.domain.recommendation import Aim, Configuration, Price
+from tlslab.domain.recommendation import Aim, FileDescription, Price
 from tlslab.domain.run import RunContents
 from tlslab.domain.wording import capital
 from tlslab.experiment import loads
@@ -95,10 +95,10 @@ def _configurations(recommended: Mapping[str, Recommendation]) -> Iterator[TextB
             caption = (
                 f"{capital(file.use)}; recommended by the measurements on {found.field.server}."
             )
-            yield TextBlock(f"{EMITTED}{name}", f"Configuration: {file.title}", caption, text)
+            yield TextBlock(f"{EMITTED}{name}", f"FileDescription: {file.title}", caption, text)
 
 
-def configuration(found: Recommendation, server: str) -> tuple[Offer, Configuration, str | None]:
+def configuration(found: Recommendation, server: str) -> tuple[Offer, FileDescription, str | None]:
     """A server's offer by a recommendation, what is said of its file, and the file.
 
     The file is None if the server has no setting for what the run compares.

@@ -12,7 +12,7 @@ from tlslab.domain.estimates import estimate_name, quantity
 from tlslab.domain.figure import DataTable
 from tlslab.domain.finding import Comparison, Summary, Values
 from tlslab.domain.grading import Source, age_words, as_of, successor_words
-from tlslab.domain.recommendation import Choice, Configuration, Grounds, Price
+from tlslab.domain.recommendation import FileDescription, Grounds, Price, RecommendedChoice
 from tlslab.domain.stopping import LEAST_BLOCKS
 from tlslab.domain.trade_off import TOLERANCE, probability_words
 from tlslab.domain.wording import (
@@ -42,7 +42,7 @@ _WITHOUT_END = 9.0
 _UNITS = {"us": " µs", "ms": " ms", "1/s": "/s", "B": " B"}
 
 
-def comments(found: Choice, grounds: Grounds, file: Configuration) -> tuple[str, ...]:
+def comments(found: RecommendedChoice, grounds: Grounds, file: FileDescription) -> tuple[str, ...]:
     """The sentences at the head of a file: the order, why it is this one, what it costs."""
     by = found.trade_offs.measure
     return (
@@ -56,7 +56,7 @@ def comments(found: Choice, grounds: Grounds, file: Configuration) -> tuple[str,
     )
 
 
-def quoted(found: Choice) -> str:
+def quoted(found: RecommendedChoice) -> str:
     """The recommendation for a report, in sentences."""
     where = f" ({found.where})" if found.where else ""
     text = f"{found.name} is recommended on {found.server}{where}, aim {found.aim}."
@@ -66,7 +66,7 @@ def quoted(found: Choice) -> str:
     return text
 
 
-def _fastest(found: Choice) -> str:
+def _fastest(found: RecommendedChoice) -> str:
     """The price against the best of all, if a policy objects to that one; else empty."""
     faster = next((price for price in found.prices if price.rival == "fastest"), None)
     return "" if faster is None else capital(price_words(found, faster))
@@ -104,7 +104,11 @@ def _policies_object(values: Values, cells: tuple[str, ...], summary: Summary) -
 
 
 def explanation(
-    found: Choice, grounds: Grounds, file: Configuration, day: date, details: bool = False
+    found: RecommendedChoice,
+    grounds: Grounds,
+    file: FileDescription,
+    day: date,
+    details: bool = False,
 ) -> Iterator[str]:
     """The lines for people; the table of the Pareto set belongs below them.
 
@@ -161,18 +165,18 @@ def _policies(sources: Sequence[Source], day: date) -> Iterator[str]:
         yield f"warning: {old}"
 
 
-def _place(found: Choice) -> str:
+def _place(found: RecommendedChoice) -> str:
     """The place of what has no valid measurement."""
     is_measured = found.trade_offs.decided and found.aim != "security"
     return "last in the order" if is_measured else "placed by the policies alone"
 
 
-def _headline(found: Choice) -> str:
+def _headline(found: RecommendedChoice) -> str:
     first, *rest = [found.names[key] for key in found.order]
     return f"{first}, then {', '.join(rest)}." if rest else f"{first}, and nothing else."
 
 
-def _basis(found: Choice, grounds: Grounds) -> str:
+def _basis(found: RecommendedChoice, grounds: Grounds) -> str:
     software = f" ({grounds.software[:60]})" if grounds.software else ""
     where = f", {found.where}" if found.where else ""
     text = (
@@ -183,7 +187,7 @@ def _basis(found: Choice, grounds: Grounds) -> str:
     return f"{text} with all candidates{others}."
 
 
-def reason(found: Choice) -> str:
+def reason(found: RecommendedChoice) -> str:
     """The reason for the choice."""
     if found.aim == "security":
         return _by_security(found)
@@ -205,14 +209,14 @@ def reason(found: Choice) -> str:
             return f"{_undecided(found)} The order is that of the policies alone."
 
 
-def _among(found: Choice) -> str:
+def _among(found: RecommendedChoice) -> str:
     """The candidates that may be the best one."""
     by = estimate_name(found.trade_offs.measure)
     among = few([found.names[key] for key in found.trade_offs.contenders])
     return f"The best by {by} is among {among} (probability 95 %)"
 
 
-def _why_first(found: Choice) -> str:
+def _why_first(found: RecommendedChoice) -> str:
     """Why the choice comes first of those that may be the best: its security, or its probability.
 
     Equally safe ones are in the order of their probabilities.
@@ -223,7 +227,7 @@ def _why_first(found: Choice) -> str:
     return f"{found.name} is the {best}"
 
 
-def _settled(found: Choice, name: str) -> str:
+def _settled(found: RecommendedChoice, name: str) -> str:
     """The best one among the measured candidates."""
     trade_offs, count = found.trade_offs, len(found.order)
     by = estimate_name(trade_offs.measure)
@@ -243,7 +247,7 @@ def _settled(found: Choice, name: str) -> str:
     )
 
 
-def _superlative(found: Choice) -> tuple[str, str]:
+def _superlative(found: RecommendedChoice) -> tuple[str, str]:
     """`best` if it is established against each of the others; else what is not established."""
     trade_offs = found.trade_offs
     known = {cell.cell for cell in trade_offs.cells} - {found.order[0], *trade_offs.beaten}
@@ -253,7 +257,7 @@ def _superlative(found: Choice) -> tuple[str, str]:
     return "likeliest best", f"; no difference from {others} is established (Holm, 5 %)"
 
 
-def _undecided(found: Choice) -> str:
+def _undecided(found: RecommendedChoice) -> str:
     trade_offs = found.trade_offs
     by = estimate_name(trade_offs.measure)
     match trade_offs.verdict:
@@ -274,7 +278,7 @@ def _undecided(found: Choice) -> str:
             )
 
 
-def _by_security(found: Choice) -> str:
+def _by_security(found: RecommendedChoice) -> str:
     text = f"{found.name} is the safest by the policies: graded {found.grade} at the worst"
     if found.hybrid:
         text += ", a hybrid with a post-quantum KEM"
@@ -291,7 +295,7 @@ def _by_security(found: Choice) -> str:
     return f"{text}. As safe: {names}; between them decides {by}."
 
 
-def _price_lines(found: Choice) -> Iterator[str]:
+def _price_lines(found: RecommendedChoice) -> Iterator[str]:
     """The price of the choice, one line per rival; then the meaning of the intervals."""
     measure = found.trade_offs.measure
     if measure and all(each.measure != measure for each in found.prices):
@@ -309,7 +313,7 @@ def _price_lines(found: Choice) -> Iterator[str]:
         )
 
 
-def price_words(found: Choice, price: Price) -> str:
+def price_words(found: RecommendedChoice, price: Price) -> str:
     """One price as a sentence."""
     other, by = found.names[price.cell], estimate_name(price.measure)
     value = f"{found.name} has {_times(price)} times its value"
@@ -332,7 +336,7 @@ def _first(measure: str) -> str:
     return "the highest measured" if quantity(measure).more_is_better else "the lowest measured"
 
 
-def _better(found: Choice, price: Price) -> str:
+def _better(found: RecommendedChoice, price: Price) -> str:
     """A clause that the rival is better, or its probability to be the best."""
     other, by = found.names[price.cell], estimate_name(price.measure)
     if price.established and price.rival_is_better:
@@ -371,7 +375,7 @@ def _times(price: Price) -> str:
     return f"{sign}{with_interval(ratio, absent='')}"
 
 
-def pareto_table(found: Choice) -> DataTable | None:
+def pareto_table(found: RecommendedChoice) -> DataTable | None:
     """The candidates in their order: each value with the probability that it is the best one.
 
     The last column is the probability that no other cell is as good in all dimensions and better in
@@ -415,7 +419,7 @@ def _value(estimate: Estimate) -> str:
     return figure(estimate.value)
 
 
-def front(found: Choice) -> tuple[str, ...]:
+def front(found: RecommendedChoice) -> tuple[str, ...]:
     """The names of the Pareto set: cells more likely in it than not."""
     return tuple(
         found.names[cell.cell]

@@ -12,7 +12,7 @@ from tlslab.advice.emit import caddy, domino, tomcat
 from tlslab.advice.emit.offer import Offer, Preference, offer_of
 from tlslab.advice.emit.rows import XML, Rows, comment, jsse_name
 from tlslab.advice.setting_grade import Subject
-from tlslab.domain.recommendation import Configuration
+from tlslab.domain.recommendation import FileDescription
 
 
 @dataclass(frozen=True)
@@ -30,10 +30,10 @@ class Form:
     lines: Callable[[Offer], list[str]]
     lacks: Subject | None = None
 
-    def about(self, offer: Offer) -> Configuration:
+    def about(self, offer: Offer) -> FileDescription:
         """What is said of the file."""
         waiting = tuple(group.name for group in offer.waiting)
-        return Configuration(self.title, self.use, self.order, offer.beside, waiting)
+        return FileDescription(self.title, self.use, self.order, offer.beside, waiting)
 
     def text(self, offer: Offer, comments: Sequence[str]) -> str | None:
         """The file, with sentences as comments at its head; None without a setting for it."""
