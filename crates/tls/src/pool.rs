@@ -67,18 +67,6 @@ impl<T> Pool<T> {
         kept.sessions.remove(place).map(|(_, session)| session)
     }
 
-    /// The number of sessions that arrived after the newest one that fits; `None` if none fits.
-    pub fn age_of(&self, fits: impl Fn(&T) -> bool) -> Option<u64> {
-        let kept = self.0.borrow();
-        let newest = kept.sessions.iter().rev().find(|(_, session)| fits(session))?;
-        Some(kept.arrived - 1 - newest.0)
-    }
-
-    /// The highest number of sessions.
-    pub fn limit(&self) -> usize {
-        self.0.borrow().limit
-    }
-
     /// Drops the oldest sessions as long as they are unfit.
     pub fn drop_oldest(&self, is_unfit: impl Fn(&T) -> bool) {
         let mut kept = self.0.borrow_mut();

@@ -158,12 +158,7 @@ impl RustlsBackend {
     fn ticket(&mut self) -> Option<Ticket> {
         let now = Instant::now();
         self.pool.drop_oldest(|ticket| ticket.has_expired(now));
-        let mut is_sampled = self.resumptions.next().is_sampled;
-        if !self.minimal.is_empty() {
-            // Several tickets on each resumption leave the library's behind sooner.
-            let is_ageing = |age| 2 * age >= RECENT.min(self.pool.limit() as u64);
-            is_sampled |= self.pool.age_of(|ticket| !ticket.is_minimal()).is_some_and(is_ageing);
-        }
+        let is_sampled = self.resumptions.next().is_sampled;
         let fits = |ticket: &Ticket, later: u64| {
             self.minimal.is_empty()
                 || (ticket.is_minimal() != is_sampled && (!is_sampled || later < RECENT))
