@@ -63,8 +63,8 @@ def test_two_servers_are_measured_in_turns_resumed_and_compared(
         for each in summary["comparisons"]
         if each["estimate"] == "server_cpu_us_per_connection"
     )
-    # A busy machine may leave blocks without a usable pair.
-    spoilt = cost["n"] < 3 and found.code == 4
+    # A busy machine may leave a server without a valid result, or blocks without a usable pair.
+    spoilt = cost["verdict"] == "not_comparable" or cost["n"] < 3
     assert spoilt or cost["method"].startswith("paired by block")
     assert found.code in (0, 1, 4), found.err
 

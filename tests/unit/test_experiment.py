@@ -172,7 +172,7 @@ def test_set_can_add_a_factor_in_its_usual_place() -> None:
         ({"group": ("X25518",)}, "unknown group 'X25518'; known: X25519, P-256"),
         ({"suite": ("RC4",)}, "unknown suite 'RC4'; known: TLS_AES_128_GCM_SHA256"),
         ({"curve": ("P-256",)}, "unknown factor 'curve'; known: server, front, processors"),
-        ({"tls": ("1.4",)}, "unknown tls '1.4'; known: 1.2, 1.3"),
+        ({"tls": ("1.4",)}, "unknown tls '1.4'; known: none, 1.2, 1.3"),
     ],
 )
 def test_set_reports_what_is_known(levels: dict[str, tuple[str, ...]], words: str) -> None:

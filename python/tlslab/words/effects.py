@@ -73,7 +73,7 @@ def _noun(factor: str) -> str:
 def _best_combination(values: Values, cells: Cells, summary: Summary) -> str:
     row = quantity(values["estimate"])
     what = "Most new connections/s" if row.more_is_better else "Least of the server's time"
-    if values["with_tls"]:
+    if values.get("with_tls"):
         what = f"With TLS, {what[0].lower()}{what[1:]}"
     unit = "/s" if row.more_is_better else "µs"
     name = short_label(values["levels"])

@@ -76,3 +76,5 @@ def test_the_cheapest_combination_is_named(full_summary: Summary) -> None:
         "Least of the server's time for a new connection: TLS 1.2, ECDSA P-256, "
         "250 µs (95 %: 245 to 255)."
     )
+    beside_none = SENTENCES["best_combination"]({**values, "with_tls": True}, (), full_summary)
+    assert beside_none.startswith("With TLS, least of the server's time for a new connection: ")

@@ -202,8 +202,7 @@ pub fn remedy(class: &str) -> &'static str {
              accepts"
         }
         _ if ["reset", "closed_", "goaway_"].iter().any(|start| class.starts_with(start)) => {
-            "see the server's log for why it ended the connection; a port that speaks TLS needs https:// \
-             in the URL"
+            "see the server's log for why it ended the connection"
         }
         "key" => "check that the module or signer is there, with this key and PIN",
         "handshake" => "check that certificate, suite and version fit each other (--help)",
