@@ -23,19 +23,50 @@ struct Kept<T> {
     /// The number of sessions that have arrived so far.
     arrived: u64,
     limit: usize,
+    /// The sessions of which the newest makes no room for others.
+    is_spared: fn(&T) -> bool,
+    /// The number of the newest of them in the pool.
+    spared: Option<u64>,
+}
+
+impl<T> Kept<T> {
+    /// Removes the session at this place.
+    fn remove(&mut self, place: usize) -> Option<T> {
+        let (number, session) = self.sessions.remove(place)?;
+        if self.spared == Some(number) {
+            let mut others = self.sessions.iter().rev();
+            self.spared = others.find(|(_, other)| (self.is_spared)(other)).map(|found| found.0);
+        }
+        Some(session)
+    }
+
+    /// Drops the oldest session but the spared one.
+    fn make_room(&mut self) {
+        let is_spared =
+            self.sessions.front().is_some_and(|(number, _)| self.spared == Some(*number));
+        self.remove(usize::from(is_spared && self.sessions.len() > 1));
+    }
 }
 
 impl<T> Pool<T> {
     /// An empty pool.
     pub fn new() -> Self {
-        Self(Rc::new(RefCell::new(Kept { sessions: VecDeque::new(), arrived: 0, limit: LIMIT })))
+        Self::sparing(|_| false)
+    }
+
+    /// An empty pool in which the newest of these sessions makes no room for others.
+    pub fn sparing(is_spared: fn(&T) -> bool) -> Self {
+        let (sessions, arrived, limit) = (VecDeque::new(), 0, LIMIT);
+        let kept = Kept { sessions, arrived, limit, is_spared, spared: None };
+        Self(Rc::new(RefCell::new(kept)))
     }
 
     /// Sets the size to N sessions and allocates memory for all of them.
     pub fn keep(&self, limit: usize) {
         let mut kept = self.0.borrow_mut();
-        let surplus = kept.sessions.len().saturating_sub(limit);
-        kept.sessions.drain(..surplus);
+        while kept.sessions.len() > limit {
+            kept.make_room();
+        }
         let missing = limit - kept.sessions.len();
         kept.sessions.reserve(missing);
         kept.limit = limit;
@@ -45,14 +76,22 @@ impl<T> Pool<T> {
     pub fn put(&self, session: T) {
         let mut kept = self.0.borrow_mut();
         if kept.sessions.len() >= kept.limit {
-            kept.sessions.pop_front();
+            kept.make_room();
         }
         let number = kept.arrived;
+        if (kept.is_spared)(&session) {
+            kept.spared = Some(number);
+        }
         kept.sessions.push_back((number, session));
         kept.arrived += 1;
     }
 
-    /// Takes the newest session out.
+    /// The number of sessions that have arrived after the spared one; `None` if there is none.
+    pub fn after_spared(&self) -> Option<u64> {
+        let kept = self.0.borrow();
+        kept.spared.map(|number| kept.arrived - 1 - number)
+    }
+
     #[cfg(any(test, feature = "openssl"))]
     pub fn take(&self) -> Option<T> {
         self.take_if(|_, _| true)
@@ -64,14 +103,14 @@ impl<T> Pool<T> {
         let arrived = kept.arrived;
         let fits = |(number, session): &(u64, T)| fits(session, arrived - 1 - number);
         let place = kept.sessions.iter().rposition(fits)?;
-        kept.sessions.remove(place).map(|(_, session)| session)
+        kept.remove(place)
     }
 
     /// Drops the oldest sessions as long as they are unfit.
     pub fn drop_oldest(&self, is_unfit: impl Fn(&T) -> bool) {
         let mut kept = self.0.borrow_mut();
         while kept.sessions.front().is_some_and(|(_, session)| is_unfit(session)) {
-            kept.sessions.pop_front();
+            kept.remove(0);
         }
     }
 
@@ -114,6 +153,25 @@ mod tests {
         assert_eq!(pool.take_if(|session, later| *session == 1 && later == 5), Some(1));
         pool.drop_oldest(|session| *session < 6);
         assert_eq!((pool.len(), pool.take()), (1, Some(6)));
+    }
+
+    #[test]
+    fn the_newest_spared_one_makes_no_room() {
+        let pool = Pool::sparing(|session| session % 2 == 0);
+        pool.keep(3);
+        assert_eq!(pool.after_spared(), None);
+        [2, 4, 1, 3, 5].into_iter().for_each(|session| pool.put(session));
+        assert_eq!((pool.len(), pool.after_spared()), (3, Some(3)));
+        [7, 9].into_iter().for_each(|session| pool.put(session));
+        assert_eq!((pool.len(), pool.after_spared()), (3, Some(5)));
+        assert_eq!(pool.take_if(|session, _| session % 2 == 0), Some(4));
+        assert_eq!((pool.len(), pool.after_spared()), (2, None));
+        // A pool of one keeps the newest.
+        pool.put(6);
+        pool.keep(1);
+        assert_eq!(pool.after_spared(), Some(0));
+        pool.put(1);
+        assert_eq!((pool.len(), pool.after_spared(), pool.take()), (1, None, Some(1)));
     }
 
     #[test]

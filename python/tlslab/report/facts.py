@@ -116,7 +116,7 @@ def _resumption(summary: Summary) -> str:
     way = work.get("resume", "none")
     ways = levels.get("resume") or (way,)
     shares = levels.get("resumed") or (f"{100 * work.get('resume_ratio', 1.0):g}%",)
-    if ways == ("none",) and "resumed" not in levels:
+    if shares == ("0%",) or (ways == ("none",) and "resumed" not in levels):
         return "none"
     by = f", by {', '.join(ways)}" if ways != ("none",) else ""
     text = f"{', '.join(shares).replace('%', ' %')} of connections{by}"

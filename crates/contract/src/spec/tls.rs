@@ -143,8 +143,8 @@ impl TlsSpec {
         self.alpn.clone().unwrap_or_else(|| vec![http.alpn().to_owned()])
     }
 
-    /// An option that only TLS has and that is set, if any: without TLS nothing would heed it. How
-    /// the server would be trusted is none: it changes nothing that is measured.
+    /// The name of an option that needs TLS and is set; `None` if there is none. Trust and the
+    /// client's effort (`authenticate`, `key_share`, `client`) may be set: they have no effect.
     pub(super) fn of_tls(&self) -> Option<&'static str> {
         let set = [
             (!self.versions.is_empty(), "tls.versions"),

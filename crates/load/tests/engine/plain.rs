@@ -1,5 +1,9 @@
 //! Connections without TLS: the baseline of what TLS costs.
 
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener};
+use std::thread;
+
 use crate::harness::{measured, try_run};
 use tlslab_contract::spec::{BodyCheck, RequestsPerConnection, RunSpec, Stop};
 use tlslab_serve::{ServeSpec, Server, ServerBackend};
@@ -45,6 +49,36 @@ fn large_bodies_and_kept_connections_come_whole() {
     let record = measured(spec, TrustAnchors::Anyone);
     assert!(record.requests > 0 && record.outcomes.failed.is_empty(), "{:?}", record.outcomes);
     server.stop().unwrap();
+}
+
+/// Answers the first request of each connection, and ends the later ones of those that follow the
+/// preflight at the second, which it has read.
+fn ends_at_the_second_request() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    thread::spawn(move || {
+        for socket in listener.incoming() {
+            let (mut socket, mut head) = (socket.unwrap(), [0; 1024]);
+            let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+            // The preflight ends by itself, which is an error or the end here.
+            if socket.read(&mut head).is_ok_and(|length| length > 0) {
+                socket.write_all(answer).unwrap();
+                let _ = socket.read(&mut head);
+            }
+        }
+    });
+    address
+}
+
+#[test]
+fn a_connection_that_ends_without_a_response_has_failed_as_with_tls() {
+    let url = format!("http://{}/", ends_at_the_second_request());
+    let json = format!(r#"{{"url":"{url}","stop":{{"count":3}}}}"#);
+    let mut spec: RunSpec = serde_json::from_str(&json).unwrap();
+    spec.requests_per_connection = RequestsPerConnection::Count(2);
+    let record = try_run(spec, TrustAnchors::Anyone).unwrap();
+    assert_eq!(record.outcomes.completed, 0, "{:?}", record.outcomes);
+    assert_eq!(record.outcomes.failed.get("closed_first_byte"), Some(&3), "{:?}", record.outcomes);
 }
 
 #[test]

@@ -37,7 +37,7 @@ pub fn run(
         return Err(Problem::usage("hold needs HTTP/1.1; leave --http 2 out".to_owned()));
     }
     let trust = trust::anchors(&spec.spec().tls.trust)?;
-    let refused = |error| Problem::of_run(error, &spec.spec().tls.trust);
+    let refused = |error| Problem::of_run(error, &spec);
     let checked = check(&spec, trust).map_err(refused)?;
     interrupt.store(false, Ordering::SeqCst);
     let record = hold(&spec, &checked, plan, &mut |level| report(output, level), &interrupt)?;

@@ -111,7 +111,7 @@ fn load(arguments: &Arguments) -> Result<Ending, Problem> {
     let mut reporter =
         Reporter::new(arguments.events, arguments.json() && !arguments.load.progress);
     let log = keylog::open(arguments.keylog.as_deref())?;
-    let refused = |error| Problem::of_run(error, &spec.spec().tls.trust);
+    let refused = |error| Problem::of_run(error, &spec);
     let checked = check_logged(&spec, trust, log.clone()).map_err(refused)?;
     interrupt.store(false, Ordering::SeqCst);
     if arguments.preflight {

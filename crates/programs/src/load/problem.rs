@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use serde_json::json;
-use tlslab_contract::spec::Trust;
+use tlslab_contract::spec::CheckedSpec;
 use tlslab_load::error::RunError;
 use tlslab_tls::BackendError;
 use tlslab_wire::sanitize::sanitize;
@@ -19,6 +19,16 @@ const COULD_NOT_RUN: u8 = 3;
 
 /// The highest length of a message in characters.
 const MESSAGE_LIMIT: usize = 1000;
+
+/// The remedy if a port that was asked for HTTP without TLS does not answer in HTTP.
+const SPEAKS_TLS: &str =
+    "check that the port speaks HTTP without TLS; if it speaks TLS, write https://";
+
+/// Whether a server of TLS may end a connection without TLS in this way: by an alert, which is no
+/// HTTP, or without a word.
+fn may_speak_tls(class: &str) -> bool {
+    ["reset", "closed_", "http_protocol"].iter().any(|start| class.starts_with(start))
+}
 
 /// A problem, in one line.
 #[derive(Debug)]
@@ -83,12 +93,14 @@ impl Problem {
 }
 
 impl Problem {
-    /// The problem of a failed run, for these trust anchors.
-    pub fn of_run(error: RunError, trust: &Trust) -> Self {
+    /// The problem of a failed run of this specification.
+    pub fn of_run(error: RunError, spec: &CheckedSpec) -> Self {
+        let trust = &spec.spec().tls.trust;
         let fault = error.certificate_reason().map(|reason| Fault::of(reason).remedy(trust));
-        let fault = fault.map(str::to_owned);
         let problem = Self::from(error);
-        Self { remedy: fault.or(problem.remedy), ..problem }
+        let without_tls = spec.target().is_plain && may_speak_tls(&problem.class);
+        let remedy = fault.or(without_tls.then_some(SPEAKS_TLS)).map(str::to_owned);
+        Self { remedy: remedy.or(problem.remedy), ..problem }
     }
 
     /// The remedy.

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::support::{
-    Running, Temporary, exit_code, faults, load, record, refused, run, url, verdicts,
+    self, Running, Temporary, exit_code, faults, load, record, refused, run, url, verdicts,
 };
 use nix::sys::signal::Signal;
 use tlslab_testkit::certificates::{Authority, Identity, Key};
@@ -50,6 +50,35 @@ fn what_nobody_has_is_wrong_usage_that_says_what_there_is() {
         let line = refused(&[flags, &["https://localhost/"]].concat(), 2, "usage");
         assert!(line.contains(words), "{line}");
     }
+}
+
+#[test]
+fn without_tls_options_of_tls_are_refused_and_a_port_that_speaks_it_is_suspected() {
+    for (flags, option) in [
+        (&["--handshake-only"][..], "--handshake-only"),
+        (&["--tls", "1.3"], "--tls"),
+        (&["--group", "X25519"], "--group"),
+        (&["--http", "2"], "--http 2"),
+        (&["--resume", "psk"], "--resume"),
+        (&["--sni", "h"], "--sni"),
+    ] {
+        let line = refused(&[flags, &["http://127.0.0.1:1/"]].concat(), 2, "usage");
+        assert!(line.contains(&format!("{option} needs TLS, and the URL is http://")), "{line}");
+    }
+    let (peer, _) = good();
+    let said = run(&[&url(peer.address()).replace("https://", "http://")]);
+    assert_eq!(said.code, Some(3), "{said:?}");
+    assert!(said.stderr.contains("; if it speaks TLS, write https://: exit 3"), "{said:?}");
+}
+
+#[test]
+fn a_summary_without_tls_has_no_handshakes() {
+    let (_server, url) = support::serving(&["--backend", "none"]);
+    assert!(url.starts_with("http://"), "{url}");
+    let said = run(&["-c", "4", "-n", "20", &url]);
+    assert!(said.stdout.contains(" without TLS\n"), "{said:?}");
+    assert!(said.stdout.contains("round trips to the first byte: 2\n"), "{said:?}");
+    assert!(!said.stdout.contains("handshake"), "{said:?}");
 }
 
 #[test]

@@ -57,6 +57,10 @@ pub const NAME: &str = "rustls";
 /// rustls), and drops the oldest.
 const RECENT: u64 = 200;
 
+/// With so many issued after it, a session of the library is resumed before its turn, while the
+/// server still has it: a server that issues several on each resumption reaches that sooner.
+const AGED: u64 = 150;
+
 /// The beginning of the minimal client's connections for one server name.
 struct Beginning {
     template: Arc<ClientHelloTemplate>,
@@ -109,7 +113,7 @@ impl RustlsBackend {
             server_names,
             authenticate: settings.authenticate,
             resume: settings.resume,
-            pool: Pool::new(),
+            pool: Pool::sparing(|ticket| !ticket.is_minimal()),
         })
     }
 
@@ -158,7 +162,8 @@ impl RustlsBackend {
     fn ticket(&mut self) -> Option<Ticket> {
         let now = Instant::now();
         self.pool.drop_oldest(|ticket| ticket.has_expired(now));
-        let is_sampled = self.resumptions.next().is_sampled;
+        let is_due = self.resumptions.next().is_sampled;
+        let is_sampled = is_due || self.pool.after_spared().is_some_and(|later| later >= AGED);
         let fits = |ticket: &Ticket, later: u64| {
             self.minimal.is_empty()
                 || (ticket.is_minimal() != is_sampled && (!is_sampled || later < RECENT))

@@ -108,6 +108,21 @@ fn the_minimal_client_resumes_all_but_the_first_connection_of_each_worker() {
 }
 
 #[test]
+fn the_library_samples_to_the_end_whatever_the_server_issues() {
+    for server_backend in SERVERS {
+        for tickets in [1, 2, 4] {
+            let (server, trust) = reference(server_backend, Resumption { tickets, ..ALL });
+            let spec = resuming(server.address(), BackendChoice::Rustls, Resume::Psk, 600);
+            let record = measured(with_minimal_client(spec), trust);
+            assert_resumed(&record, 600, 0);
+            let by_library = 600 - record.minimal_client;
+            // One in 128, more with a server that issues several tickets on each resumption: rustls.
+            assert!((5..=20).contains(&by_library), "{tickets}: {by_library}");
+        }
+    }
+}
+
+#[test]
 fn the_minimal_client_resumes_the_share_that_was_asked_for() {
     let (server, trust) = reference(ServerBackend::Openssl, ALL);
     let spec = resuming(server.address(), BackendChoice::Rustls, Resume::Psk, 50);

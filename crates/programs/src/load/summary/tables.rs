@@ -61,7 +61,7 @@ fn latencies(record: &RunRecord) -> Table {
     let head = ["p50", "p90", "p99", "p99.9", "max", ""];
     let mut table = Table::new("latency in ms", Lead::Name, head);
     for (name, shown, what) in LATENCIES {
-        let Some(summary) = record.load_summary(name) else { continue };
+        let Some(summary) = self::shown(record, name) else { continue };
         // Without resumption the handshake times by kind add nothing.
         let is_of_kind = name.starts_with("handshake_") && record.kinds.resumed == 0;
         let is_of_requests = matches!(name, "first_byte" | "exchange");
@@ -74,6 +74,12 @@ fn latencies(record: &RunRecord) -> Table {
         table.rows.push(row);
     }
     table
+}
+
+/// The times of a run that the summary shows: of a run without TLS all but those of handshakes.
+fn shown(record: &RunRecord, name: &str) -> Option<Summary> {
+    let has_none = record.backend == WITHOUT_TLS && name.starts_with("handshake");
+    record.load_summary(name).filter(|_| !has_none)
 }
 
 /// The lowest number of values for each quantile, as in the lab's reports: 8 / (1 - p). With fewer,
@@ -95,7 +101,7 @@ pub fn quantiles(summary: &Summary) -> [Option<f64>; 5] {
 
 /// The reason why quantiles are left out, if any of the times shown has too few values.
 pub fn too_few(record: &RunRecord) -> Option<String> {
-    let mut shown = LATENCIES.iter().filter_map(|(name, ..)| record.load_summary(name));
+    let mut shown = LATENCIES.iter().filter_map(|(name, ..)| shown(record, name));
     shown.any(|summary| (1..NEEDED[3]).contains(&summary.n)).then(|| {
         "note: a quantile is - with too few values: p50 needs 16, p90 80, p99 800, p99.9 8,000"
             .to_owned()

@@ -116,8 +116,12 @@ pub fn exit_code(record: &Value) -> Option<i32> {
 
 /// The reference server at an address; its first URL without the path.
 pub fn server(listen: &str) -> (Running, String) {
-    let mut server =
-        Running::start(Command::new(env!("CARGO_BIN_EXE_tlslab-serve")).args(["--listen", listen]));
+    serving(&["--listen", listen])
+}
+
+/// The reference server with these options; its first URL without the path.
+pub fn serving(options: &[&str]) -> (Running, String) {
+    let mut server = Running::start(Command::new(env!("CARGO_BIN_EXE_tlslab-serve")).args(options));
     let ready: Value = serde_json::from_str(&server.first_line()).unwrap();
     let url = ready["urls"][0].as_str().unwrap().trim_end_matches('/').to_owned();
     assert!(url.ends_with(ready["address"].as_str().unwrap()), "{url}");
