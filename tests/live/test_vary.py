@@ -17,11 +17,11 @@ def stated(summary: dict[str, Any], code: str) -> list[dict[str, Any]]:
 
 
 def is_spoilt(summary: dict[str, Any]) -> bool:
-    """Whether a side did not get its processors in so many trials that a cell has no result."""
-    codes = {note["code"] for cell in summary["cells"] for note in cell["reasons"]}
-    return any(cell["verdict"] == "invalid" for cell in summary["cells"]) and bool(
-        codes & STARVED_SIDES
-    )
+    """Whether a cell has no valid result; only because a side did not get its processors."""
+    invalid = [cell for cell in summary["cells"] if cell["verdict"] == "invalid"]
+    for cell in invalid:
+        assert {note["code"] for note in cell["reasons"]} & STARVED_SIDES, cell["reasons"]
+    return bool(invalid)
 
 
 def test_version_and_key_are_asked_at_once(tlslab: Tlslab, tmp_path: Path) -> None:

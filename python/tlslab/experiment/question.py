@@ -11,6 +11,7 @@ from tlslab.domain.factors import FACTORS
 from tlslab.domain.names import NO_TLS
 from tlslab.domain.wording import joined
 from tlslab.domain.workload import KeepAlive, Window, Workload
+from tlslab.experiment.cells import make_cells
 from tlslab.experiment.files import with_levels
 
 # A server presents the certificate of the wanted key if the client offers no other schemes.
@@ -66,7 +67,9 @@ def question(
     shares = tuple(share for measure, share in SHARES.items() if measure in wanted)
     given = {name: tuple(levels) for name, levels in (*fixed.items(), *vary.items())}
     whole = with_levels(bare, {**given, "resumed": shares})
-    return replace(whole, baseline={name: whole.levels(name)[0] for name in vary})
+    asked = replace(whole, baseline={name: whole.levels(name)[0] for name in vary})
+    _check_levels(asked)
+    return asked
 
 
 def _check(
@@ -90,13 +93,20 @@ def _check(
             raise UsageError(
                 f"{name}: what is measured, not what varies", "give --measure new,resumed"
             )
-    if NO_TLS in vary.get("tls", fixed.get("tls", ())):
-        if "resumed" in wanted:
-            raise UsageError(
-                "without TLS (tls=none) nothing is resumed", "give --measure new,request"
-            )
-        for name in [n for n, row in FACTORS.items() if row.of_tls and (n in vary or n in fixed)]:
-            raise UsageError(f"without TLS (tls=none) there is no {_noun(name)}", "leave it out")
+    if NO_TLS in vary.get("tls", ()) and "resumed" in wanted:
+        raise UsageError("without TLS (tls=none) nothing is resumed", "give --measure new,request")
+
+
+def _check_levels(asked: Experiment) -> None:
+    """Raises UsageError for a varied level that no combination can have."""
+    cells, excluded = make_cells(asked)
+    for name in asked.baseline:
+        had = {cell.factors[name] for cell in cells}
+        for each in excluded:
+            if (level := each.factors[name]) not in had:
+                raise UsageError(
+                    f"{name}={level}: {each.reason}", f"leave {level} out, or what excludes it"
+                )
 
 
 def _noun(factor: str) -> str:

@@ -56,8 +56,3 @@ def test_a_server_of_a_url_is_not_measured_without_tls(capsys: pytest.CaptureFix
     line = ["run", "--vary", "tls=none,1.3", "--target", "https://127.0.0.1:1/", "--dry-run"]
     assert cli.run(line) == 2
     assert "tls=none is measured at servers that the lab starts" in capsys.readouterr().err
-
-
-def test_http_2_is_not_measured_without_tls(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.run(["run", "--vary", "tls=none,1.3", "--set", "http=2", "--dry-run"]) == 0
-    assert "HTTP/2 is not measured without TLS" in capsys.readouterr().out

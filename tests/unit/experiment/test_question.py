@@ -38,8 +38,6 @@ def test_without_tls_only_the_server_differs() -> None:
     }
     with pytest.raises(UsageError, match="without TLS"):
         question({"tls": ("none", "1.3")}, {}, ("new", "resumed"))
-    with pytest.raises(UsageError, match="without TLS"):
-        question({"tls": ("none", "1.3")}, {"group": ("X25519",)}, ("new",))
 
 
 def test_a_mix_measures_all_that_it_needs() -> None:
@@ -59,6 +57,9 @@ def test_a_mix_measures_all_that_it_needs() -> None:
         ({"resumed": ("0%", "100%")}, {}, "what is measured, not what varies"),
         (VARY, {"resume": ("ticket",)}, "what is measured, not what varies"),
         ({"colour": ("red", "blue")}, {}, "unknown factor 'colour'"),
+        ({"tls": ("1.2", "1.3")}, {"group": ("X25519MLKEM768",)}, "tls=1.2: .* in TLS 1.3 only"),
+        ({"tls": ("none", "1.3")}, {"group": ("X25519",)}, "tls=none: without TLS there is no key"),
+        ({"tls": ("none", "1.3")}, {"http": ("2",)}, "tls=none: HTTP/2 is not measured without"),
         ({"tls": ("1.2", "1.4")}, {}, "1.4"),
     ],
 )
