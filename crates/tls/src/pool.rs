@@ -50,6 +50,7 @@ impl<T> Kept<T> {
 
 impl<T> Pool<T> {
     /// An empty pool.
+    #[cfg(any(test, feature = "openssl"))]
     pub fn new() -> Self {
         Self::sparing(|_| false)
     }

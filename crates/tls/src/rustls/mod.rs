@@ -57,7 +57,7 @@ pub const NAME: &str = "rustls";
 /// rustls), and drops the oldest.
 const RECENT: u64 = 200;
 
-/// With so many issued after it, a session of the library is resumed before its turn, while the
+/// With this number issued after it, a session of the library is resumed before its turn, while the
 /// server still has it: a server that issues several on each resumption reaches that sooner.
 const AGED: u64 = 150;
 
