@@ -95,7 +95,7 @@ def _configurations(recommended: Mapping[str, Recommendation]) -> Iterator[TextB
             caption = (
                 f"{capital(file.use)}; recommended by the measurements on {found.field.server}."
             )
-            yield TextBlock(f"{EMITTED}{name}", f"FileDescription: {file.title}", caption, text)
+            yield TextBlock(f"{EMITTED}{name}", f"Configuration: {file.title}", caption, text)
 
 
 def configuration(found: Recommendation, server: str) -> tuple[Offer, FileDescription, str | None]:

@@ -73,6 +73,7 @@ def test_the_report_quotes_what_recommend_gives() -> None:
         for name in found.names
     )
     assert f"\nssl_ciphers {first}:{second};\n" in text
+    assert "Configuration: nginx" in [block.title for block in summary.texts]
     words = " ".join(text.replace("#", " ").split())
     assert f"tlslab recommend, aim throughput: {first}, then {second}." in words
     assert "fastest first" not in text
