@@ -27,7 +27,7 @@ from tlslab.servers.process import ServerProcess
 
 Script = Callable[..., str]
 
-EXPERIMENT = replace(load("groups", quick=True), blocks=3)
+EXPERIMENT = replace(load("groups", "quick"), blocks=3)
 
 TWO = with_levels(EXPERIMENT, {"server": ("reference", "nginx"), "group": ("X25519", "P-256")})
 UNPINNED = Placement((), ())

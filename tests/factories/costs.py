@@ -51,5 +51,5 @@ def made_calibration(
         return true_cost(factors) * (off if mixed else 1.0)
 
     world = World(noise=noise, seed=seed, cost_us=cost_us)
-    experiment = with_levels(load("calibrate", quick=quick), levels)
+    experiment = with_levels(load("calibrate", "quick" if quick else ""), levels)
     return made_run(world, experiment=replace(experiment, blocks=blocks or experiment.blocks))

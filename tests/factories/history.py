@@ -37,7 +37,7 @@ def _base() -> Summary:
 
 
 def _experiment() -> Any:
-    return with_levels(load("groups", quick=True), FEW)
+    return with_levels(load("groups", "quick"), FEW)
 
 
 def made_runs(

@@ -81,7 +81,7 @@ class Watched:
 
     def start(self, folder: str = "runs/groups") -> None:
         """Starts the run, and its first trial."""
-        plan: Plan = make_plan(load("groups", quick=True), 7)
+        plan: Plan = make_plan(load("groups", "quick"), 7)
         self.state.take(events.RunStarted(plan, "nginx", Path(folder), 0, 4.0))
         self.state.take(events.TrialStarted(0, plan.trials[0].cell))
 

@@ -58,14 +58,14 @@ def _explained() -> Summary:
 
 def _kept_open() -> Summary:
     """New connections, and requests on connections kept open."""
-    quick = load("groups", quick=True)
+    quick = load("groups", "quick")
     workload = replace(quick.workload, keep_alive=KeepAlive(Window(100, 500), 128))
     return summary_of(made_run(experiment=replace(quick, workload=workload, blocks=10)))
 
 
 def _servers(name: str, slower: Mapping[str, float]) -> Summary:
     """The quick form of an experiment with several servers; some cost `slower` times as much."""
-    experiment = replace(load(name, quick=True), blocks=10)
+    experiment = replace(load(name, "quick"), blocks=10)
     return summary_of(made_run(World(slower=slower), experiment=experiment))
 
 

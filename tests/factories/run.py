@@ -107,7 +107,7 @@ def made_run(
 
 
 def _usual(quick: bool) -> Experiment:
-    return load("groups", quick=True) if quick else TEN_BLOCKS
+    return load("groups", "quick") if quick else TEN_BLOCKS
 
 
 @cache

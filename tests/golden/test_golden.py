@@ -41,7 +41,7 @@ FOLDER = Path(__file__).parent
 @pytest.fixture(scope="module")
 def summary() -> Summary:
     few = {"tls": ("1.3", "1.2"), "key": ("ecdsa-p256",), "group": ("X25519", "P-384", "X448")}
-    experiment = with_levels(load("groups", quick=True), few)
+    experiment = with_levels(load("groups", "quick"), few)
     return summarise(made_run(World(unsupported=frozenset({"X448"})), experiment=experiment))
 
 

@@ -164,7 +164,7 @@ def test_the_study_of_concurrency_is_carried_out_whole(concurrency: Path) -> Non
 @pytest.mark.alone
 @pytest.mark.timeout(SECONDS + 60)
 def test_a_node_of_the_cluster_is_killed(concurrency: Path) -> None:
-    faults = settings_of(load("concurrency", quick=True)).faults
+    faults = settings_of(load("concurrency", "quick")).faults
     assert faults is not None
     made = read_trials(concurrency)
     through = [each for each in made if each["factors"]["keys"] == "cluster"]

@@ -24,7 +24,7 @@ FAMILIES = (
 
 def tiny() -> str:
     """A suite of each family and all sizes, with windows too short for meaningful figures."""
-    quick = with_levels(load("suites", quick=True), {"suite": FAMILIES, "http": ("2", "1.1")})
+    quick = with_levels(load("suites", "quick"), {"suite": FAMILIES, "http": ("2", "1.1")})
     workload = quick.workload
     short = Window(50, 1200)
     changes: dict[str, Any] = {
@@ -66,10 +66,10 @@ def test_as_many_connections_as_the_study_has_are_open_before_the_first_request(
     server: str, tlslab: Tlslab, tmp_path: Path
 ) -> None:
     # Apache keeps a thread for each connection that has not sent a request yet.
-    keep_alive = load("suites", quick=False).workload.keep_alive
+    keep_alive = load("suites").workload.keep_alive
     assert keep_alive is not None
     opened = keep_alive.connections
-    study = load("suites", quick=True)
+    study = load("suites", "quick")
     keep_alive = KeepAlive(Window(100, 300), connections=opened)
     one = with_levels(study, {"suite": FAMILIES[:1], "http": ("2", "1.1")})
     workload = type(one.workload)(**{**vars(one.workload), "keep_alive": keep_alive})

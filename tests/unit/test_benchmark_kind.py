@@ -9,7 +9,7 @@ from tlslab.lab.benchmark.benchmark_run import mean_seconds
 
 def test_the_shipped_experiment_is_written_and_read_back() -> None:
     for quick in (False, True):
-        experiment = load("concurrency", quick)
+        experiment = load("concurrency", "quick" if quick else "")
         again = loads(dumps(experiment), "again.toml")
         assert again.settings == experiment.settings
         assert again.factors == experiment.factors

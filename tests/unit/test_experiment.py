@@ -72,7 +72,7 @@ def test_the_shipped_experiment_asks_study_ds_question() -> None:
 
 
 def test_the_quick_form_takes_under_a_minute_of_trials() -> None:
-    brief = load("groups", quick=True)
+    brief = load("groups", "quick")
     trials = brief.blocks * len(brief.factors[2].levels)
     assert (brief.blocks, brief.factors[0].levels, brief.factors[1].levels) == (
         5,
@@ -84,7 +84,7 @@ def test_the_quick_form_takes_under_a_minute_of_trials() -> None:
 
 
 def test_a_quick_table_changes_only_what_it_names() -> None:
-    full, brief = loads(GOOD, "f"), loads(GOOD, "f", quick=True)
+    full, brief = loads(GOOD, "f"), loads(GOOD, "f", "quick")
     assert (full.blocks, brief.blocks) == (2, 1)
     assert brief.factors == (Factor("tls", ("1.3",)), Factor("group", ("P-256",)))
     assert brief.workload == full.workload

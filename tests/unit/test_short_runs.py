@@ -44,9 +44,9 @@ def windows(experiment: Experiment) -> list[Window]:
 def test_a_short_experiment_is_short(
     name: str, quick: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = load(name, quick)
+    whole = load(name, "quick" if quick else "")
     monkeypatch.setenv(VARIABLE, "1")
-    short = load(name, quick)
+    short = load(name, "quick" if quick else "")
     assert VARIABLE in short.title
     assert short.blocks == 1
     assert all(w.warmup_ms <= WARMUP_MS and w.measure_ms <= MEASURE_MS for w in windows(short))
@@ -74,7 +74,7 @@ def test_runs_are_short_only_when_they_are_asked_to_be() -> None:
 @pytest.mark.parametrize("name", ["groups", "capacity"])
 def test_an_option_gives_a_short_run_few_blocks(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def made(blocks: int) -> str:
-        return dumps(changed(load(name, quick=True), Options(blocks=blocks)))
+        return dumps(changed(load(name, "quick"), Options(blocks=blocks)))
 
     assert made(20) != made(BLOCKS)
     monkeypatch.setenv(VARIABLE, "1")
@@ -94,7 +94,7 @@ def test_one_java_is_enough_for_a_short_run(monkeypatch: pytest.MonkeyPatch) -> 
 
     def levels(*options: str, given: tuple[str, ...] = ()) -> tuple[str, ...]:
         asked = Options(settings=list(options), jdks=[Path(each) for each in given])
-        return changed(load("runtimes", quick=True), asked).levels("jdk")
+        return changed(load("runtimes", "quick"), asked).levels("jdk")
 
     assert levels() == ("jdk-17", "jdk-25")
     monkeypatch.setenv(VARIABLE, "1")

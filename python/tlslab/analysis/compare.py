@@ -1,7 +1,7 @@
 """Ratios between cells, paired by block, and the differences that they establish. Pure."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -9,6 +9,7 @@ import numpy as np
 
 from tlslab.analysis.stats.estimate import Array, estimate, mean_interval, p_value
 from tlslab.analysis.stats.families import LEVEL, false_discovery
+from tlslab.analysis.stats.machines import machines_of, spread_out
 from tlslab.domain.enough import EQUIVALENCE
 from tlslab.domain.estimate import Estimate
 from tlslab.domain.estimates import in_order, judged_in, quantity
@@ -56,14 +57,20 @@ class Measured:
 
 
 def paired_logs(candidate: Mapping[int, float], baseline: Mapping[int, float]) -> Array:
-    """ln(candidate / baseline) in each block with a positive value of both, by block."""
-    return np.array(
-        [
-            math.log(value / baseline[block])
-            for block, value in sorted(candidate.items())
-            if value > 0 and baseline.get(block, 0.0) > 0
-        ]
-    )
+    """ln(candidate / baseline) in each block with a positive value of both, by block.
+
+    Further apart if the machines of the blocks disagree (stats.machines).
+    """
+    return spread_out(*logs_by_machine(candidate, baseline))
+
+
+def logs_by_machine(
+    candidate: Mapping[int, float], baseline: Mapping[int, float]
+) -> tuple[Array, tuple[int, ...]]:
+    """ln(candidate / baseline) in each block with a positive value of both; and its machine."""
+    blocks = [b for b in sorted(candidate) if candidate[b] > 0 and baseline.get(b, 0.0) > 0]
+    logs = [math.log(candidate[block] / baseline[block]) for block in blocks]
+    return np.array(logs), machines_of(blocks)
 
 
 def is_equal_amount(found: Comparison) -> bool:
@@ -176,13 +183,22 @@ def judged_together(
     )
 
 
-def comparisons(cells: Sequence[Measured], baseline: Mapping[str, str]) -> tuple[Comparison, ...]:
-    """Each cell against the cell that has the baseline's levels and is otherwise equal."""
+def with_baseline(
+    cells: Sequence[Measured], baseline: Mapping[str, str]
+) -> Iterator[tuple[Measured, Measured]]:
+    """Each cell, and the cell that has the baseline's levels and is otherwise equal."""
     by_factors = {frozenset(cell.summary.factors.items()): cell for cell in cells}
-    found = []
     for cell in cells:
         other = by_factors.get(frozenset({**cell.summary.factors, **baseline}.items()))
-        if other is None or other is cell:
-            continue
-        found += [compare(cell, other, estimate) for estimate in judged_in("cells")]
+        if other is not None and other is not cell:
+            yield cell, other
+
+
+def comparisons(cells: Sequence[Measured], baseline: Mapping[str, str]) -> tuple[Comparison, ...]:
+    """Each cell against its baseline."""
+    found = [
+        compare(cell, other, estimate)
+        for cell, other in with_baseline(cells, baseline)
+        for estimate in judged_in("cells")
+    ]
     return judged_together([comparison for comparison in found if comparison is not None])

@@ -1,10 +1,11 @@
 """The trials of a cell with their judgements and values, without estimates."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 
 from tlslab.analysis.compare import Measured
 from tlslab.analysis.measures import Processors, trial_values
+from tlslab.analysis.stats.machines import Block
 from tlslab.analysis.validity import (
     TrialJudgement,
     judge_cell,
@@ -38,14 +39,15 @@ class JudgedTrial:
 
 @dataclass(frozen=True)
 class JudgedCell:
-    """A cell with all its trials."""
+    """A cell with all its trials; `machines`: the machine of each sitting."""
 
     cell: Cell
     trials: Sequence[JudgedTrial]
+    machines: Mapping[int, int] = field(default_factory=dict)
 
     def up_to(self, block: int) -> "JudgedCell":
         """The cell with the trials of the blocks before this one."""
-        return JudgedCell(self.cell, [each for each in self.trials if each.trial.block < block])
+        return replace(self, trials=[each for each in self.trials if each.trial.block < block])
 
     @property
     def usable(self) -> list[Trial]:
@@ -58,8 +60,9 @@ class JudgedCell:
         verdict, reasons = judge_cell([each.trial for each in self.trials], judgements, planned)
         values: dict[str, dict[int, float]] = {}
         for each in self.trials:
+            block = Block(each.trial.block, self.machines.get(each.trial.sitting, 0))
             for name, value in each.values.items():
-                values.setdefault(name, {})[each.trial.block] = value
+                values.setdefault(name, {})[block] = value
         summary = CellSummary(
             key=self.cell.key,
             factors=dict(self.cell.factors),
@@ -75,9 +78,9 @@ class JudgedCell:
 
 def judged_cells(contents: RunContents) -> list[JudgedCell]:
     """All cells of a run's plan."""
-    trials = contents.by_cell
+    trials, machines = contents.by_cell, contents.environment.machines
     return [
-        JudgedCell(cell, list(_judged(contents, cell, trials[cell.key])))
+        JudgedCell(cell, list(_judged(contents, cell, trials[cell.key])), machines)
         for cell in contents.plan.cells
     ]
 

@@ -69,6 +69,12 @@ class Options:
         panel=SOME,
     )
     quick: bool = flag("Run the short form of the experiment.", "--quick")
+    as_published: bool = flag(
+        "Run a study's experiment as it was published: its connections, counts, lengths and "
+        "repetitions. It takes hours: --dry-run shows how many.",
+        "--as-published",
+        panel=LENGTH,
+    )
     blocks: int | None = option(
         "Number of blocks: passes over all cells, each in a new random order. With --until or "
         "--budget: their maximum.",
@@ -95,7 +101,8 @@ class Options:
     dry_run: bool = DRY
     out: Path | None = OUT
     resume: Path | None = option(
-        "Complete the run in this folder, with the options of its first command.",
+        "Complete the run in this folder, with the options of its first command; with --budget, "
+        "go on with it for a time.",
         metavar="DIR",
         panel=PRINTED,
     )

@@ -22,6 +22,7 @@ from tlslab.domain.experiment import MATRIX, Experiment
 from tlslab.domain.finding import Summary
 from tlslab.domain.names import NO_TLS
 from tlslab.experiment import (
+    Form,
     file_kind,
     load,
     loads,
@@ -47,8 +48,8 @@ DEFAULT_TARGET = "reference"
 MEASURED, MEASURED_WITHOUT_TLS = "new,resumed", "new,request"
 
 # Options that determine the plan, which is in the folder.
-_DECIDED = ("target", "settings", "vary", "measure", "mix", "quick", "blocks", "until", "budget",
-            "seconds", "objective", "allow_obsolete", "expect_status", "out")  # fmt: skip
+_DECIDED = ("target", "settings", "vary", "measure", "mix", "quick", "as_published", "blocks",
+            "until", "seconds", "objective", "allow_obsolete", "expect_status", "out")  # fmt: skip
 
 # Options on this machine and its servers, which may have changed since.
 _TAKEN_OVER = ("allow", "proof", "authority", "insecure", "jdks", "configure", "configure_timeout",
@@ -75,7 +76,7 @@ def run(
                 f"--vary, --measure and --mix ask a question; {given.experiment} has its own",
                 f"leave {given.experiment} out, or give its levels with --set",
             )
-        loaded = load(given.experiment, given.quick)
+        loaded = load(given.experiment, _form(given))
         refuse_commands(loaded)
         experiment = changed(loaded, given)
         if vary := _varied_instead(loaded, experiment, given):
@@ -93,15 +94,30 @@ def run(
             f"ask what a factor changes: --vary tls=1.2,1.3; or give {EXPERIMENTS}, or a file in "
             "TOML; or --resume DIR",
         )
-    if given.budget is not None and file_kind(request.experiment).why_fixed:
-        budget_s = as_seconds(given.budget, "--budget")
-        fitted = within(request, budget_s, given.blocks or MOST_BY_BUDGET)
-        request = fitted.request
-        if fitted.reservation:
-            say(f"warning: {fitted.reservation}")
+    if given.budget is not None:
+        request = _limited(request, given, as_seconds(given.budget, "--budget"))
     if given.dry_run:
         return dry.show(request, output)
     return conclude_run(carry_out(request, yes, output, watching), output, _ending)
+
+
+def _form(given: Options) -> Form:
+    """The form of the experiment. Raises UsageError."""
+    if given.quick and given.as_published:
+        raise UsageError("--quick and --as-published are both given", "give one of them")
+    return "quick" if given.quick else "as_published" if given.as_published else ""
+
+
+def _limited(request: Request, given: Options, budget_s: float) -> Request:
+    """The request with its time: of this sitting if its plan is fixed, else by fewer blocks."""
+    if given.resume is not None or given.as_published:
+        return replace(request, sitting_s=budget_s)
+    if not file_kind(request.experiment).why_fixed:
+        return request
+    fitted = within(request, budget_s, given.blocks or MOST_BY_BUDGET)
+    if fitted.reservation:
+        say(f"warning: {fitted.reservation}")
+    return fitted.request
 
 
 # Servers, and how connections resume, are asked about by other options.
@@ -212,6 +228,8 @@ def _with_ending(experiment: Experiment, given: Options) -> Experiment:
     kind = file_kind(experiment)
     blocks = None if given.blocks is None else few(given.blocks)
     if given.until is None and given.budget is None:
+        return experiment if blocks is None else kind.with_blocks(experiment, blocks)
+    if given.as_published and given.until is None:
         return experiment if blocks is None else kind.with_blocks(experiment, blocks)
     until = None if given.until is None else as_share(given.until, "--until")
     budget_s = None if given.budget is None else as_seconds(given.budget, "--budget")

@@ -1,6 +1,6 @@
 """A run: the content of one run folder before analysis."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -51,6 +51,20 @@ class Deployed:
 
 
 @dataclass(frozen=True)
+class Sitting:
+    """A stretch of a run: from its beginning, or a resumption, to the next one.
+
+    `number`: 0 for the first. `machine`: the facts of the machine, as in `Environment`.
+    """
+
+    number: int
+    begun: str
+    tlslab: str
+    command: tuple[str, ...]
+    machine: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
 class Environment:
     """Place, time and conditions of the run; `warnings` are preflight's, each with its remedy.
 
@@ -58,7 +72,7 @@ class Environment:
     older versions, which had one). `primitives`: the cost of each primitive on the generator's
     processor; None if not measured. `selftest`: the result of a self-test of this machine before
     the run, by the same version; None if none was kept. `found`: the observed behaviour of the
-    configurations of a proof.
+    configurations of a proof. `later`: the sittings after the first.
     """
 
     created: str
@@ -73,6 +87,26 @@ class Environment:
     deployments: tuple[Deployed, ...] = ()
     selftest: Selftest | None = None
     found: tuple[SeenTls, ...] = ()
+    later: tuple[Sitting, ...] = ()
+
+    @property
+    def sittings(self) -> tuple[Sitting, ...]:
+        """All sittings of the run, in their order."""
+        first = Sitting(0, self.created, self.tlslab, self.command, self.machine)
+        return (first, *self.later)
+
+    @property
+    def machines(self) -> Mapping[int, int]:
+        """The machine of each sitting, by the sitting's number; both count from 0.
+
+        A machine is one start of a kernel: after another, nothing is known to be as it was.
+        """
+        starts = [each.machine.get(BOOT, "") for each in self.sittings]
+        order = list(dict.fromkeys(starts))
+        return {
+            each.number: order.index(start)
+            for each, start in zip(self.sittings, starts, strict=True)
+        }
 
     def target_of(self, deployment: Deployment | None) -> TargetInfo:
         """The server of a deployment."""
@@ -88,6 +122,24 @@ def by_cell(plan: Plan, trials: Iterable[Trial]) -> dict[str, list[Trial]]:
     for trial in trials:
         grouped.setdefault(trial.cell, []).append(trial)
     return grouped
+
+
+def on_one_machine(
+    trials: Sequence[Trial], machines: Mapping[int, int], plan: Plan, sitting: int
+) -> tuple[Trial, ...]:
+    """The trials without those whose block is begun again on another machine.
+
+    The values of a block are compared with one another, so a block belongs to the machine of its
+    last trial. In a later `sitting` (0: none, the run is only read), the last block belongs to that
+    sitting's machine unless all of its trials are done.
+    """
+    of = {trial.block: machines[trial.sitting] for trial in trials}
+    if sitting and of:
+        last = max(of)
+        done = {trial.trial for trial in trials}
+        if any(each.block == last and each.trial not in done for each in plan.trials):
+            of[last] = machines[sitting]
+    return tuple(trial for trial in trials if machines[trial.sitting] == of[trial.block])
 
 
 @dataclass(frozen=True)
@@ -106,19 +158,20 @@ class RunContents:
         return by_cell(self.plan, self.trials)
 
 
-# The fact of a machine that is a size.
+# The fact of a machine that is a size, and the one that names a start of its kernel.
 MEMORY = "memory_bytes"
+BOOT = "boot"
 
 # The facts that define a kind of machine. Rates of different kinds say nothing about a change.
 _KIND_OF_MACHINE = ("system", "architecture", "processor", "usable_processors", "virtual")
 
 
-def kind_of_machine(where: Environment) -> tuple[str, ...]:
+def kind_of_machine(where: Environment | Sitting) -> tuple[str, ...]:
     """The facts that machines of one kind share."""
     return tuple(str(where.machine.get(name)) for name in _KIND_OF_MACHINE)
 
 
-def machine_words(where: Environment) -> str:
+def machine_words(where: Environment | Sitting) -> str:
     """The kind of machine, in words."""
     facts = where.machine
     named = [str(facts[name]) for name in ("processor", "architecture") if name in facts]

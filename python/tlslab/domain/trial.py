@@ -236,6 +236,7 @@ class Trial:
 
     `attempts`: how often it was measured, because one side did not get its processors in earlier
     attempts. `set_aside`: it is such an attempt, kept beside the run and part of no result.
+    `sitting`: the number of the sitting in which it was made (domain.run.Sitting).
     """
 
     trial: int
@@ -252,3 +253,4 @@ class Trial:
     timeline: Timeline | None = None
     attempts: int = 1
     set_aside: bool = False
+    sitting: int = 0

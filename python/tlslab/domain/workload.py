@@ -35,10 +35,15 @@ def resumption_in(version: str | None, way: str) -> str:
 
 @dataclass(frozen=True)
 class Window:
-    """Warm-up and measurement of one engine run, in milliseconds."""
+    """Warm-up and measurement of one engine run, in milliseconds.
+
+    With a `count` the measurement ends after this number of connections, and `measure_ms` is its
+    expected length.
+    """
 
     warmup_ms: int
     measure_ms: int
+    count: int = 0
 
     @property
     def seconds(self) -> float:
@@ -50,6 +55,7 @@ class Window:
         return Window(
             round(self.warmup_ms * max(share, 0.5)),
             min(self.measure_ms, max(200, round(self.measure_ms * share))),
+            round(self.count * share),
         )
 
 

@@ -6,6 +6,7 @@ from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
+from typing import Literal
 
 from tlslab.domain.command_line import did_you_mean
 from tlslab.domain.errors import UsageError
@@ -28,9 +29,24 @@ SCHEMA = "tlslab.experiment/2"
 LIMIT_BLOCKS = 1000
 
 _COMMON = (
-    "schema", "name", "title", "kind", "published", "blocks", "factors", "baseline", "exclude",
-    "pin", "only", "quick",
-)  # fmt: skip
+    "schema",
+    "name",
+    "title",
+    "kind",
+    "published",
+    "blocks",
+    "factors",
+    "baseline",
+    "exclude",
+    "pin",
+    "only",
+    "quick",
+    "as_published",
+)
+
+# The tables with the values of another form of the experiment, and what they make of it.
+Form = Literal["", "quick", "as_published"]
+_FORMS: Mapping[str, str] = {"quick": "quick form", "as_published": "form as its study had it"}
 
 
 def shipped() -> tuple[str, ...]:
@@ -51,22 +67,22 @@ def _shipped() -> Mapping[str, Traversable]:
     }
 
 
-def load(name: str, quick: bool = False) -> Experiment:
-    """The shipped experiment with this name, or the one in the file with this name.
+def load(name: str, form: Form = "") -> Experiment:
+    """The shipped experiment with this name, or the one in the file with this name, in a form.
 
     Shortened if TLSLAB_SHORT_RUNS is set. Raises UsageError if there is neither, ExperimentError if
     the file is faulty.
     """
-    experiment = _load(name, quick)
+    experiment = _load(name, form)
     return shortened(experiment, file_kind(experiment)) if asked_for() else experiment
 
 
-def _load(name: str, quick: bool) -> Experiment:
+def _load(name: str, form: Form) -> Experiment:
     if name in _shipped():
-        return loads(_shipped()[name].read_text("utf-8"), f"{name}.toml", quick)
+        return loads(_shipped()[name].read_text("utf-8"), f"{name}.toml", form)
     path = Path(name)
     try:
-        return loads(path.read_text("utf-8"), name, quick)
+        return loads(path.read_text("utf-8"), name, form)
     except UnicodeDecodeError:
         raise UsageError(
             f"{name}: not a text in UTF-8", "give an experiment file in TOML"
@@ -80,19 +96,19 @@ def _load(name: str, quick: bool) -> Experiment:
         ) from None
 
 
-def loads(text: str, source: str, quick: bool = False) -> Experiment:
-    """The experiment in a TOML text; both its forms are checked, one is returned."""
+def loads(text: str, source: str, form: Form = "") -> Experiment:
+    """The experiment in a TOML text; all its forms are checked, one is returned."""
     root = parse(text, source)
     kind = _kind(root)
-    experiment = _experiment(root, root, kind)
-    if "quick" not in root:
-        if quick:
-            raise root.error("has no [quick] table, so there is no quick form of it")
-        return experiment
-    changes = root.table("quick")
-    changes.only("blocks", "factors", *FILE_KINDS[kind].tables)
-    brief = _experiment(root, changes, kind)
-    return brief if quick else experiment
+    found = {"": _experiment(root, root, kind)}
+    for name in _FORMS:
+        if name in root:
+            changes = root.table(name)
+            changes.only("blocks", "factors", "exclude", *FILE_KINDS[kind].tables)
+            found[name] = _experiment(root, changes, kind)
+    if form not in found:
+        raise root.error(f"has no [{form}] table, so there is no {_FORMS[form]} of it")
+    return found[form]
 
 
 def _kind(root: Table) -> str:
@@ -115,11 +131,14 @@ def _experiment(root: Table, changes: Table, name: str) -> Experiment:
         factors=factors,
         baseline=_baseline(root.table("baseline"), factors, root.table("factors"), only),
         blocks=(changes if "blocks" in changes else root).integer("blocks", 1, LIMIT_BLOCKS),
-        exclusions=tuple(_exclusion(table, kind) for table in root.tables("exclude")),
+        exclusions=tuple(
+            _exclusion(table, kind)
+            for table in (changes if "exclude" in changes else root).tables("exclude")
+        ),
         pins=tuple(_pin(table, kind) for table in root.tables("pin")),
         only=only,
         published=root.text("published") if "published" in root else None,
-        quick=changes is not root,
+        quick="quick" in root and changes.data is root.data["quick"],
         kind=name,
         **kind.read(root, changes),
     )

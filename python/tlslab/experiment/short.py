@@ -75,7 +75,7 @@ def short(window: Window) -> Window:
 
 def with_length(window: Window, measure_ms: int) -> Window:
     """The window with another length of its measurement; an absent window stays absent."""
-    return window if window == NO_WINDOW else replace(window, measure_ms=measure_ms)
+    return window if window == NO_WINDOW else replace(window, measure_ms=measure_ms, count=0)
 
 
 def _varying(experiment: Experiment, always: tuple[str, ...]) -> set[str]:

@@ -1,6 +1,7 @@
 """The table [workload]: the actions of every connection, and the length of the runs."""
 
 import re
+from dataclasses import replace
 
 from tlslab.domain.errors import UsageError
 from tlslab.domain.factors import FACTORS, RESUMPTIONS
@@ -15,6 +16,7 @@ from tlslab.toml_table import Table, toml
 
 LIMIT_CONNECTIONS = 65_536
 LIMIT_WINDOW_MS = 3_600_000
+LIMIT_COUNT = 100_000_000
 LIMIT_DOCUMENT_BYTES = 1 << 30
 LIMIT_STREAMS = 1000
 
@@ -132,9 +134,10 @@ def _resume(table: Table) -> str:
 
 
 def read_window(table: Table) -> Window:
-    """A table with `warmup_ms` and `measure_ms`, and nothing else."""
-    table.only("warmup_ms", "measure_ms")
-    return _window(table)
+    """A table with `warmup_ms`, `measure_ms`, perhaps `count`, and nothing else."""
+    table.only("warmup_ms", "measure_ms", "count")
+    count = table.integer("count", 1, LIMIT_COUNT) if "count" in table else 0
+    return replace(_window(table), count=count)
 
 
 def _window(table: Table) -> Window:
@@ -168,4 +171,5 @@ def write_workload(workload: Workload) -> list[str]:
 
 def write_window(window: Window) -> list[str]:
     """The lines of a window."""
-    return [f"warmup_ms = {window.warmup_ms}", f"measure_ms = {window.measure_ms}"]
+    lines = [f"warmup_ms = {window.warmup_ms}", f"measure_ms = {window.measure_ms}"]
+    return [*lines, f"count = {window.count}"] if window.count else lines

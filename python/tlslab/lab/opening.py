@@ -4,6 +4,7 @@ The folder is the one to resume, if its experiment is the same, or else a new on
 """
 
 import datetime
+import hashlib
 import os
 import platform
 import random
@@ -24,7 +25,16 @@ from tlslab.domain.experiment import Experiment
 from tlslab.domain.names import CERTIFICATE_KEYS, find_group, find_suite
 from tlslab.domain.plan import Plan
 from tlslab.domain.proof import SeenTls
-from tlslab.domain.run import MEMORY, Deployed, Environment, TargetInfo
+from tlslab.domain.run import (
+    BOOT,
+    MEMORY,
+    Deployed,
+    Environment,
+    Sitting,
+    TargetInfo,
+    kind_of_machine,
+    machine_words,
+)
 from tlslab.domain.selftest import Selftest
 from tlslab.experiment import dumps, file_kind, make_plan
 from tlslab.lab.deployments import Servers
@@ -141,6 +151,7 @@ def open_folder(
     if request.resume is not None:
         folder = RunFolder.resume(request.resume)
         _refuse_other(folder, request, experiment, target)
+        folder.sit_down(sitting(folder, request))
         return folder, folder.plan()
     seed = random.SystemRandom().getrandbits(32) if request.seed is None else request.seed
     plan = make_plan(seed)
@@ -149,6 +160,29 @@ def open_folder(
         experiment.name, target if file_kind(experiment).has_server else None
     )
     return RunFolder.create(path, dumps(experiment), plan, describe(plan)), plan
+
+
+def sitting(folder: RunFolder, request: Request) -> Sitting:
+    """The sitting that begins now with a folder's next trial.
+
+    Raises UsageError on another kind of machine for a run without blocks, each of whose loads
+    follows from what was measured before.
+    """
+    earlier = folder.environment()
+    now = Sitting(
+        number=len(earlier.sittings),
+        begun=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        tlslab=tlslab.__version__,
+        command=tuple(request.command),
+        machine=machine(),
+    )
+    if not folder.plan().trials and kind_of_machine(now) != kind_of_machine(earlier):
+        raise UsageError(
+            f"{folder.path} was begun on {machine_words(earlier)}; this is {machine_words(now)}: "
+            "the loads that are left follow from what was measured there",
+            "finish it there; or make a run here, and `tlslab compare` both",
+        )
+    return now
 
 
 def _refuse_other(
@@ -160,11 +194,17 @@ def _refuse_other(
             f"{folder.path} holds another experiment than the one asked for",
             f"finish that one: `{resume_command(folder.path)}`; or leave --resume out",
         )
-    earlier = folder.environment().target.name
-    if earlier != target.name:
+    earlier = folder.environment().target
+    if earlier.name != target.name:
         raise UsageError(
-            f"{folder.path} holds a run against '{earlier}', not '{target.name}'",
+            f"{folder.path} holds a run against '{earlier.name}', not '{target.name}'",
             "leave --target out, or make a new run without --resume",
+        )
+    if target.managed and (earlier.software, earlier.backend) != (target.software, target.backend):
+        raise UsageError(
+            f"{folder.path} holds a run against {earlier.software} ({earlier.backend}); here it "
+            f"is {target.software} ({target.backend})",
+            "install that version; or make a new run, and `tlslab compare` both",
         )
     if request.seed not in (None, folder.plan().seed):
         raise UsageError(
@@ -234,8 +274,18 @@ def machine() -> dict[str, Any]:
         "usable_processors": len(os.sched_getaffinity(0)),
         MEMORY: psutil.virtual_memory().total,
         "virtual": virtual,
+        BOOT: boot(),
         "load_average": os.getloadavg()[0],
     }
+
+
+def boot() -> str:
+    """A name for this start of the kernel, and for nothing else; empty if it has none."""
+    try:
+        text = Path("/proc/sys/kernel/random/boot_id").read_text("ascii")
+    except (OSError, ValueError):
+        return ""
+    return hashlib.sha256(text.strip().encode()).hexdigest()[:12]
 
 
 def _processor() -> tuple[str, bool]:

@@ -51,7 +51,8 @@ class Request:
     `lab.generators.choose` reads it; `on_lost_host`: the effect of a lost host on a run. `proof`:
     the token by which a public server permits load without bounds. `listen`: the address of this
     machine on which the lab's own servers listen; None for loopback. `spare_versions`: the TLS
-    versions for a server that has none of the experiment's.
+    versions for a server that has none of the experiment's. `sitting_s`: the time of this sitting
+    in seconds; None if it goes on to the end of the plan.
     """
 
     experiment: Experiment
@@ -74,6 +75,7 @@ class Request:
     listen: str | None = None
     proof: str | None = None
     spare_versions: tuple[str, ...] = ()
+    sitting_s: float | None = None
 
     @property
     def external(self) -> bool:

@@ -100,7 +100,7 @@ def _load_spec(
         "connections": connections,
         "cpus": list(aim.processors),
         "warmup_ms": window.warmup_ms,
-        "stop": {"duration_ms": window.measure_ms},
+        "stop": {"count": window.count} if window.count else {"duration_ms": window.measure_ms},
         "requests_per_connection": requests,
     }
 

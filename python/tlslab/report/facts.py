@@ -7,8 +7,8 @@ from pathlib import Path
 from tlslab.domain.command_line import ONE_RUN, without_options
 from tlslab.domain.factors import FACTORS
 from tlslab.domain.finding import Summary
-from tlslab.domain.run import MEMORY, Environment
-from tlslab.domain.wording import cell_label
+from tlslab.domain.run import BOOT, MEMORY, Environment
+from tlslab.domain.wording import cell_label, counted
 from tlslab.words.places import host_words
 from tlslab.words.selftest import selftest_words
 
@@ -47,10 +47,11 @@ def facts(summary: Summary) -> tuple[tuple[str, str], ...]:
         ("Blocks", str(summary.experiment.blocks)),
         ("Seed", str(summary.experiment.seed)),
         ("Begun", environment.created),
+        ("Sittings", _sittings(environment)),
         ("tlslab", environment.tlslab),
         ("Self-test", selftest_words(environment.selftest) if environment.selftest else ""),
     ]
-    pairs += [_of_machine(name, fact) for name, fact in environment.machine.items()]
+    pairs += [_of_machine(name, fact) for name, fact in environment.machine.items() if name != BOOT]
     pairs += [(f"Version of {name}", text) for name, text in environment.versions.items()]
     return tuple(pair for pair in pairs if pair[1])
 
@@ -169,6 +170,17 @@ def _warm_ups(environment: Environment) -> str:
         if each.warm_up_ms
     ]
     return "; ".join(dict.fromkeys(reported))
+
+
+def _sittings(environment: Environment) -> str:
+    """The number of sittings and of machines, and the time of the last; empty for one sitting."""
+    if not environment.later:
+        return ""
+    machines = len(set(environment.machines.values()))
+    return (
+        f"{len(environment.sittings)}, the last {environment.later[-1].begun}; "
+        f"on {counted(machines, 'machine')}"
+    )
 
 
 def _of_machine(name: str, fact: object) -> tuple[str, str]:

@@ -56,7 +56,9 @@ def _steps(summary: Summary, place: Sequence[str]) -> Iterator[NextStep]:
     lacking = None if summary.answer is None else summary.answer.lacking
     compares = summary.environment.command[1:2] == ("compare",)
     verb = "compare" if compares else "report"
-    if lacking is not None and lacking.command:
+    if not compares and _misses_trials(summary):
+        yield NextStep(("tlslab", "run", "--resume", *place), "the missing trials")
+    elif lacking is not None and lacking.command:
         minutes = lacking.minutes
         about = "" if minutes is None else f", in about {counted(max(1, round(minutes)), 'minute')}"
         yield NextStep(lacking.command, f"enough{about}")
@@ -68,6 +70,12 @@ def _steps(summary: Summary, place: Sequence[str]) -> Iterator[NextStep]:
         yield from _onward(summary, place)
     yield NextStep(("tlslab", verb, *place, "--details"), "all tables and warnings")
     yield NextStep(("tlslab", verb, *place, "--format", "markdown"), "for a pull request")
+
+
+def _misses_trials(summary: Summary) -> bool:
+    """Whether trials of the plan were not made."""
+    codes = {note.code for cell in summary.cells for note in cell.reasons}
+    return bool(codes & {"incomplete", "not_run"})
 
 
 def _typed(summary: Summary) -> tuple[str, ...]:

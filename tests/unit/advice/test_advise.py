@@ -103,7 +103,7 @@ def test_an_answer_that_names_another_first_points_at_the_recommendation() -> No
 def test_a_slower_hybrid_stays_behind_for_libraries_that_have_it() -> None:
     """Against a URL the server's library is not known: hybrids stand in a comment."""
     levels = {**TLS13, "group": ("X25519", "P-256", "X25519MLKEM768")}
-    experiment = with_levels(load("groups", quick=True), levels)
+    experiment = with_levels(load("groups", "quick"), levels)
     world = World(target="https://127.0.0.1:8443/", managed=False)
     summary = summary_of(made_run(world, experiment=replace(experiment, blocks=6)))
     for text in (each.text for each in summary.texts if each.id != "emit-domino"):
@@ -114,7 +114,7 @@ def test_a_slower_hybrid_stays_behind_for_libraries_that_have_it() -> None:
 
 def test_each_syntax_has_the_order_of_its_own_server() -> None:
     levels = {**TLS13, "server": ("nginx", "node"), "front": ("none",)}
-    experiment = with_levels(load("servers", quick=True), levels)
+    experiment = with_levels(load("servers", "quick"), levels)
 
     def cost_us(cell: Mapping[str, str]) -> float:
         cheap = "X25519" if cell["server"] == "nginx" else "P-256"

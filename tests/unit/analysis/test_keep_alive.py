@@ -16,7 +16,7 @@ from tlslab.domain.workload import KeepAlive, Window
 from tlslab.experiment import load
 from tlslab.report import render_html, render_text
 
-QUICK = load("groups", quick=True)
+QUICK = load("groups", "quick")
 EXPERIMENT = replace(
     QUICK, workload=replace(QUICK.workload, keep_alive=KeepAlive(Window(100, 500), 128)), blocks=10
 )

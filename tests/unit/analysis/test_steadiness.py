@@ -36,7 +36,7 @@ def falling(trial: Trial, kind: RunKind) -> Trial:
 
 
 def one_trial() -> Trial:
-    quick = load("groups", quick=True)
+    quick = load("groups", "quick")
     workload = replace(quick.workload, keep_alive=KeepAlive(Window(100, 500), 128))
     return made_run(experiment=replace(quick, workload=workload)).trials[0]
 

@@ -163,7 +163,7 @@ def test_servers_are_named_by_what_they_differ_in(
 def test_runs_without_two_servers_are_refused() -> None:
     with pytest.raises(UsageError, match="the run has 1 server: two are compared"):
         found(made_run(quick=True))
-    three = with_levels(load("groups", quick=True), {"server": ("nginx", "apache", "haproxy")})
+    three = with_levels(load("groups", "quick"), {"server": ("nginx", "apache", "haproxy")})
     with pytest.raises(UsageError, match="the run has 3 servers"):
         found(made_run(experiment=three))
     with pytest.raises(UsageError, match="a run of capacity has no blocks"):

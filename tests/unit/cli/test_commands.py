@@ -37,7 +37,7 @@ def test_targets_are_names_with_commas_or_urls() -> None:
 
 
 def test_several_targets_are_a_factor_and_one_is_none() -> None:
-    groups = load("groups", quick=True)
+    groups = load("groups", "quick")
     assert with_targets(groups, ()) == (groups, ("reference",))
     assert with_targets(groups, ("nginx",)) == (groups, ("nginx",))
     two, targets = with_targets(groups, ("nginx", "reference"))

@@ -29,7 +29,7 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(name="contents", scope="module")
 def _contents() -> RunContents:
     few = {"tls": ("1.3",), "key": ("ecdsa-p256",), "group": ("X25519", "P-256")}
-    return made_run(experiment=with_levels(load("groups", quick=True), few))
+    return made_run(experiment=with_levels(load("groups", "quick"), few))
 
 
 @pytest.fixture(name="folder")

@@ -21,7 +21,7 @@ from tlslab.experiment import load, make_plan, refuse_levels
 @pytest.fixture
 def plan() -> Plan:
     lacking = refuse_levels({("group", "X448"): "not \x1b[31mthere"})
-    return make_plan(load("groups", quick=True), 7, lacking)
+    return make_plan(load("groups", "quick"), 7, lacking)
 
 
 def failed(plan: Plan, number: int) -> Trial:
@@ -92,7 +92,12 @@ def test_the_first_line_has_time_cells_and_target(
 ) -> None:
     lines: list[str] = []
     started = events.RunStarted(
-        make_plan(load("groups", quick), 7), target, Path("r"), 0, 2.0 if quick else 4.2, **more
+        make_plan(load("groups", "quick" if quick else ""), 7),
+        target,
+        Path("r"),
+        0,
+        2.0 if quick else 4.2,
+        **more,
     )
     Lines(lines.append)(started)
     assert lines[0].startswith(line)

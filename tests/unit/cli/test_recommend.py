@@ -27,7 +27,7 @@ SUCCESSOR = "https://data.tlsref.org/guidelines/6.0.json"
 
 def made(path: Path, noise: float = 0.005, groups: Sequence[str] = ALL, quick: bool = True) -> Path:
     levels = {**FEW, "group": tuple(groups)}
-    experiment = with_levels(load("groups", quick=quick), levels)
+    experiment = with_levels(load("groups", "quick" if quick else ""), levels)
     return written(path, made_run(World(noise=noise), experiment=experiment))
 
 

@@ -27,7 +27,7 @@ from tlslab.report.facts import redo_words
 
 
 def with_options(name: str, changes: Options) -> Experiment:
-    return changed(load(name, quick=True), changes)
+    return changed(load(name, "quick"), changes)
 
 
 def test_blocks_are_passes_over_all_cells() -> None:
@@ -70,7 +70,7 @@ def test_a_budget_is_as_many_blocks_as_fit(name: str) -> None:
 
 
 def test_seconds_are_the_length_of_each_measurement_and_of_no_warm_up() -> None:
-    before = load("suites", quick=True).workload
+    before = load("suites", "quick").workload
     after = with_options("suites", Options(seconds=2.5)).workload
     assert before.keep_alive is not None
     assert after.keep_alive is not None
@@ -78,7 +78,7 @@ def test_seconds_are_the_length_of_each_measurement_and_of_no_warm_up() -> None:
     assert after.keep_alive.window.measure_ms == 2500
     assert after.capacity.warmup_ms == before.capacity.warmup_ms
     plan = with_options("capacity", Options(seconds=2.5)).settings
-    old = load("capacity", quick=True).settings
+    old = load("capacity", "quick").settings
     assert plan.maximum.window.measure_ms == plan.open_loop.window.measure_ms == 2500
     assert plan.search == old.search
     benchmark = with_options("concurrency", Options(seconds=2.0)).settings
@@ -161,13 +161,13 @@ def test_times_are_reported_in_the_units_that_people_use(seconds: float, words: 
 
 @pytest.mark.parametrize("name", ["groups", "servers", "capacity", "concurrency", "suites"])
 def test_a_plan_is_foreseen_without_a_server(name: str, tmp_path: Path) -> None:
-    found = foresee(Request(load(name, quick=True), ("reference",), ("tlslab",), seed=3))
+    found = foresee(Request(load(name, "quick"), ("reference",), ("tlslab",), seed=3))
     assert found.plan.cells
     assert found.trials > 0
     assert found.seconds > 0
-    assert foresee(Request(load(name, quick=True), ("reference",), (), seed=3)) == found
+    assert foresee(Request(load(name, "quick"), ("reference",), (), seed=3)) == found
 
 
 def test_a_preview_names_the_servers_that_only_a_run_can_ask() -> None:
-    request = Request(load("groups", quick=True), ("https://localhost:8443/",), ("tlslab",))
+    request = Request(load("groups", "quick"), ("https://localhost:8443/",), ("tlslab",))
     assert any("https://localhost:8443/" in words for words in foresee(request).unknown)

@@ -15,7 +15,7 @@ TEXT = FILE.read_text("utf-8")
 
 
 def plan(text: str = TEXT, quick: bool = False) -> CapacityPlan:
-    settings = loads(text, "capacity.toml", quick).settings
+    settings = loads(text, "capacity.toml", "quick" if quick else "").settings
     assert isinstance(settings, CapacityPlan)
     return settings
 
@@ -47,7 +47,7 @@ def test_quick_changes_what_it_names_and_nothing_else() -> None:
 
 @pytest.mark.parametrize("quick", [False, True])
 def test_a_written_experiment_is_read_back(quick: bool) -> None:
-    experiment = load("capacity", quick)
+    experiment = load("capacity", "quick" if quick else "")
     settings = experiment.settings
     bare = replace(settings, remedies=None, validation=None, obsolete=None, objective=None)
     for each in (experiment, replace(experiment, settings=bare)):
@@ -107,7 +107,7 @@ def test_a_wrong_objective_says_what_is_right() -> None:
 
 
 def test_a_quick_run_with_an_objective_answers_it_alone() -> None:
-    experiment = load("capacity", quick=True)
+    experiment = load("capacity", "quick")
     brief = file_kind(experiment).briefly_within(experiment)
     settings = brief.settings
     assert isinstance(settings, CapacityPlan)

@@ -65,7 +65,7 @@ def test_one_library_makes_all_handshakes_and_checks_the_size() -> None:
 
 
 def test_the_quick_form_still_has_all_sizes_and_fits_into_two_minutes() -> None:
-    quick = load("suites", quick=True)
+    quick = load("suites", "quick")
     cells, _ = make_cells(quick, "nginx")
     assert {cell.factors["dh_bits"] for cell in cells} == {"none", "1024", "2048", "3072", "4096"}
     assert len(cells) * quick.blocks * (quick.workload.trial_seconds + 0.6) < 120

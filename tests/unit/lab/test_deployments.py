@@ -23,7 +23,7 @@ from tlslab.lab.request import Request
 from tlslab.servers import Setting, Target, lacking, registry
 from tlslab.servers.registry import MANAGED
 
-FEW = with_levels(load("groups", quick=True), {"group": ("X25519", "P-256")})
+FEW = with_levels(load("groups", "quick"), {"group": ("X25519", "P-256")})
 ENGINE = Engine("no-program")
 
 

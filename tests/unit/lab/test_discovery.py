@@ -113,7 +113,7 @@ def test_an_rsa_key_of_any_size_is_pinned_like_the_others(script: Script) -> Non
 def test_behind_a_device_that_reads_one_segment_cells_are_tried(script: Script) -> None:
     """The usual offer has a hybrid group: its key share makes the ClientHello too long."""
     body = "if tls['groups'] != ['X25519']: fail('reset', 'reset')\nserved('ECDSA P-256')"
-    found = discover(Engine(script(SERVER + body)), [AIM], load("groups", quick=True))
+    found = discover(Engine(script(SERVER + body)), [AIM], load("groups", "quick"))
     plan = make_plan(found.experiment, 1, refuse_levels(found.servers[0].unavailable))
     groups = {cell.factors["group"]: cell.profile.groups for cell in plan.cells}
     assert groups["X25519MLKEM768"] == ("X25519MLKEM768",)  # the cell's own failure
@@ -142,7 +142,7 @@ def test_a_short_form_falls_back_on_the_versions_of_the_long_one(script: Script)
         "if any(s.startswith('ecdsa') for s in schemes): fail('alert_handshake_failure', 'no')\n"
         "served('RSA-2048')"
     )
-    engine, brief = Engine(script(SERVER + body)), load("groups", quick=True)
+    engine, brief = Engine(script(SERVER + body)), load("groups", "quick")
     found = discover(engine, [AIM], brief, spare_versions=("1.2",))
     plan = make_plan(found.experiment, 1, refuse_levels(found.servers[0].unavailable))
     cells = {(cell.factors["tls"], cell.factors["key"]) for cell in plan.cells}

@@ -22,7 +22,7 @@ def test_the_engine_is_asked_for_what_the_cells_are_made_of(script: Script, tmp_
         f"open({str(asked)!r}, 'w').write(' '.join(sys.argv[1:]))\n"
         f"print(json.dumps({{'primitives': [json.loads({json.dumps(primitive)!r})]}}))"
     )
-    plan = make_plan(load("groups", quick=True), 1)
+    plan = make_plan(load("groups", "quick"), 1)
     found = measure_primitives(Engine(program), plan, 4788, (3,))
     assert cost_us(found, "X25519", "client") == 30.0
     words = asked.read_text("utf-8").split()

@@ -57,7 +57,7 @@ def test_a_status_has_a_remedy_that_fits(status: int, words: str) -> None:
 def test_the_parts_of_a_study_are_found_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TLSLAB_BENCHMARKS_JAR", "/nowhere.jar")
     monkeypatch.setenv("TLSLAB_SIGNER", "/nowhere")
-    study = Request(load("concurrency", quick=True), ("reference",), ("tlslab",))
+    study = Request(load("concurrency", "quick"), ("reference",), ("tlslab",))
     names = [part.name for part in missing_parts(study)]
     assert names[:2] == ["benchmarks.jar", "tlslab-signer"]
     few = with_levels(study.experiment, {"runtime": ("engine",), "keys": ("memory",)})
@@ -68,7 +68,7 @@ def test_the_parts_of_a_study_are_found_missing(monkeypatch: pytest.MonkeyPatch)
 def test_tomcat_is_a_part_of_its_study(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(CHECKOUT)
     monkeypatch.setenv("CATALINA_HOME", str(tmp_path))
-    study = Request(load("runtimes", quick=True), ("tomcat",), ("tlslab",))
+    study = Request(load("runtimes", "quick"), ("tomcat",), ("tlslab",))
     found = {part.name: part.commands for part in missing_parts(study)}
     assert found["tomcat"] == "scripts/install-java.sh"
     assert missing_parts(Request(load("groups"), ("https://h/",), ("tlslab",))) == ()
@@ -79,7 +79,7 @@ def test_outside_of_a_checkout_nothing_is_offered(
 ) -> None:
     monkeypatch.setenv("TLSLAB_BENCHMARKS_JAR", "/nowhere.jar")
     monkeypatch.setattr(required_parts, "SCRIPTS", tmp_path)
-    study = Request(load("concurrency", quick=True), ("reference",), ("tlslab",))
+    study = Request(load("concurrency", "quick"), ("reference",), ("tlslab",))
     assert missing_parts(study) == ()
 
 
@@ -89,7 +89,7 @@ def test_without_a_terminal_and_without_yes_nothing_is_made(
 ) -> None:
     monkeypatch.setenv("TLSLAB_BENCHMARKS_JAR", "/nowhere.jar")
     monkeypatch.setattr("sys.argv", ["tlslab", "run", "concurrency", "--quick"])
-    study = Request(load("concurrency", quick=True), ("reference",), ("tlslab",))
+    study = Request(load("concurrency", "quick"), ("reference",), ("tlslab",))
     with pytest.raises(CannotRunError, match=r"benchmarks\.jar") as caught:
         provide(study, yes=False)
     assert caught.value.exit_code == 3

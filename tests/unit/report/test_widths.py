@@ -51,12 +51,12 @@ def of(experiment: Experiment) -> Summary:
 @cache
 def suites() -> Summary:
     few = {"suite": ("TLS_AES_128_GCM_SHA256", "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384")}
-    return of(with_levels(load("groups", quick=True), {**few, "tls": ("1.3", "1.2")}))
+    return of(with_levels(load("groups", "quick"), {**few, "tls": ("1.3", "1.2")}))
 
 
 @cache
 def servers() -> Summary:
-    return of(with_levels(load("offload", quick=True), {"group": ("X25519",)}))
+    return of(with_levels(load("offload", "quick"), {"group": ("X25519",)}))
 
 
 @cache

@@ -14,7 +14,7 @@ FASTEST = "tls=1.3,key=ecdsa-p256,group=X25519"
 
 
 def summary_of(name: str, world: World, **levels: tuple[str, ...]) -> Summary:
-    experiment = with_levels(load(name, quick=True), levels)
+    experiment = with_levels(load(name, "quick"), levels)
     return summarise(made_run(world, experiment=replace(experiment, blocks=10)))
 
 
@@ -67,6 +67,6 @@ def test_its_offloader_stands_beside_fronts_with_its_group() -> None:
 
 def test_an_unknown_study_and_one_of_another_kind_are_refused() -> None:
     for name in ("nobody-1999", "coradiant-2001"):
-        run = made_run(experiment=replace(load("groups", quick=True), published=name))
+        run = made_run(experiment=replace(load("groups", "quick"), published=name))
         with pytest.raises(UsageError, match="no published study"):
             summarise(run)

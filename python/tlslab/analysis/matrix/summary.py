@@ -13,6 +13,7 @@ from tlslab.analysis.matrix.answer import answer
 from tlslab.analysis.matrix.ended import ended
 from tlslab.analysis.matrix.figures import figures
 from tlslab.analysis.matrix.findings import findings, short_measurements
+from tlslab.analysis.matrix.machines import machines
 from tlslab.analysis.matrix.server_figures import servers_beside
 from tlslab.analysis.measures import Processors, not_measurable, server_cost_us
 from tlslab.analysis.open_cells import Replay, replay
@@ -59,6 +60,7 @@ def summarise(contents: RunContents) -> Summary:
             *sentences,
             *beside.findings,
             *([] if short is None else [short]),
+            *machines(contents, cells, experiment.baseline),
             *(
                 []
                 if stopping is None or replayed is None

@@ -62,7 +62,8 @@ def run_benchmarks(request: Request, observer: events.Observer) -> Result:
         observer(events.RunStarted(plan, None, folder.path, len(folder.trials()), seconds))
         engine = local_pool()
         bench = Bench(engine, runtimes, stores, material, settings, jar, folder.path)
-        early = interrupted(BenchmarkAgenda(plan, bench, observer), folder)
+        agenda = BenchmarkAgenda(plan, bench, observer)
+        early = interrupted(agenda, folder, request.sitting_s)
     return Result(folder.path, summarise(folder), early)
 
 

@@ -195,7 +195,7 @@ def run_capacity(request: Request, observer: events.Observer) -> Result:
         left = steps_left(stages, plan, by_cell(plan, folder.trials()), shared)
         observer(events.StepsStarted(plan, servers.target.name, folder.path, left))
         agenda = StepsAgenda(plan, Benches(engine, servers), observer, shared)
-        early = interrupted(agenda, folder)
+        early = interrupted(agenda, folder, request.sitting_s)
     return Result(folder.path, summarise(folder), early)
 
 

@@ -57,7 +57,7 @@ def run_cells(
         ending = ending_of(servers.experiment, plan, environment)
         benches = Benches(engine, servers)
         agenda = BlocksAgenda(plan, benches, observer, run, environment, ending)
-        early = interrupted(agenda, folder)
+        early = interrupted(agenda, folder, request.sitting_s)
         if request.why and not early:
             early = sampled(plan, benches, folder, private, observer)
     return Result(folder.path, summarise(folder), early)

@@ -160,7 +160,7 @@ def _carry_out(
     environment = folder.environment()
     ending = ending_of(experiment, plan, environment, still_open)
     agenda = BlocksAgenda(plan, Benches(engine, servers), observer, run_cell, environment, ending)
-    early = interrupted(agenda, folder)
+    early = interrupted(agenda, folder, request.sitting_s)
     return Result(folder.path, summarise(folder), early)
 
 

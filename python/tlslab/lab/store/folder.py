@@ -1,7 +1,7 @@
 """Run folders.
 
 A run folder holds experiment.toml, plan.json, environment.json, trials.jsonl, summary.json and
-report.html; stacks.jsonl if call stacks were sampled.
+report.html; sittings.jsonl if it was resumed, stacks.jsonl if call stacks were sampled.
 
 `trials.jsonl` only ever grows, one line per finished trial, each forced to the disk before the next
 trial starts: finished trials survive a kill -9. A truncated last line is not a trial.
@@ -26,7 +26,7 @@ from tlslab.domain.codec import from_json, to_json
 from tlslab.domain.errors import StoreError
 from tlslab.domain.finding import Summary
 from tlslab.domain.plan import Plan
-from tlslab.domain.run import Environment
+from tlslab.domain.run import Environment, Sitting, on_one_machine
 from tlslab.domain.stacks import CellStacks
 from tlslab.domain.trial import Trial
 from tlslab.domain.wording import counted
@@ -37,6 +37,7 @@ T = TypeVar("T")
 PLAN_SCHEMA = "tlslab.plan/1"
 ENVIRONMENT_SCHEMA = "tlslab.environment/1"
 TRIAL_SCHEMA = "tlslab.trial/2"
+SITTING_SCHEMA = "tlslab.sitting/1"
 STACKS_SCHEMA = "tlslab.stacks/1"
 SUMMARY_SCHEMA = "tlslab.summary/3"
 
@@ -45,6 +46,7 @@ PLAN = "plan.json"
 ENVIRONMENT = "environment.json"
 TRIALS = "trials.jsonl"
 SET_ASIDE = "set_aside.jsonl"
+SITTINGS = "sittings.jsonl"
 STACKS = "stacks.jsonl"
 SUMMARY = "summary.json"
 REPORT = "report.html"
@@ -110,6 +112,7 @@ class RunFolder:
     def __init__(self, path: Path, lock: Lock | None = None) -> None:
         self.path = path
         self._lock = lock
+        self._sitting = 0
 
     @classmethod
     def create(
@@ -158,8 +161,14 @@ class RunFolder:
         return self._read_json(PLAN, PLAN_SCHEMA, Plan)
 
     def environment(self) -> Environment:
-        """The environment of the run."""
-        return self._read_json(ENVIRONMENT, ENVIRONMENT_SCHEMA, Environment, check_environment)
+        """The environment of the run, with its sittings."""
+        found = self._read_json(ENVIRONMENT, ENVIRONMENT_SCHEMA, Environment, check_environment)
+        return replace(found, later=tuple(self._lines(SITTINGS, SITTING_SCHEMA, Sitting)))
+
+    def sit_down(self, sitting: Sitting) -> None:
+        """Begins a later sitting, in which the next trials are made."""
+        self._append(SITTINGS, {"schema": SITTING_SCHEMA, **to_json(sitting)})
+        self._sitting = sitting.number
 
     def summary(self) -> Summary:
         """The summary of the last analysis."""
@@ -181,8 +190,11 @@ class RunFolder:
         return ()
 
     def trials(self) -> tuple[Trial, ...]:
-        """All finished trials, in the order in which they were run."""
-        return tuple(self._lines(TRIALS, TRIAL_SCHEMA, Trial, check_trial))
+        """All finished trials that count, in the order in which they were run."""
+        found = tuple(self._lines(TRIALS, TRIAL_SCHEMA, Trial, check_trial))
+        if not (self.path / SITTINGS).exists() or not (plan := self.plan()).trials:
+            return found
+        return on_one_machine(found, self.environment().machines, plan, self._sitting)
 
     def _lines(
         self, name: str, schema: str, kind: type[T], check: Callable[[T], None] = _nothing
@@ -207,6 +219,8 @@ class RunFolder:
     def append(self, trial: Trial) -> None:
         """Adds a finished trial, or an attempt that was set aside, and forces it to the disk."""
         name = SET_ASIDE if trial.set_aside else TRIALS
+        if self._sitting:
+            trial = replace(trial, sitting=self._sitting)
         self._append(name, {"schema": TRIAL_SCHEMA, **to_json(trial)})
 
     def _append(self, name: str, data: Any) -> None:

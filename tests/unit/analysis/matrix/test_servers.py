@@ -26,7 +26,7 @@ pytestmark = pytest.mark.slow
 
 
 def summary_of(name: str, world: World, **levels: tuple[str, ...]) -> Summary:
-    experiment = with_levels(load(name, quick=True), levels)
+    experiment = with_levels(load(name, "quick"), levels)
     return summarise(made_run(world, experiment=replace(experiment, blocks=10)))
 
 
@@ -153,7 +153,7 @@ def test_one_server_has_nothing_beside_it(quick_summary: Summary) -> None:
 
 
 def test_a_sentence_speaks_of_its_own_server() -> None:
-    experiment = replace(load("servers", quick=True), blocks=5)
+    experiment = replace(load("servers", "quick"), blocks=5)
 
     def busy_on_both(trial: Trial) -> Trial:
         if trial.factors["server"] != "apache":

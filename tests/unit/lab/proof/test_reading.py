@@ -156,7 +156,7 @@ def test_a_cheap_certificate_stays_alone(tmp_path: Path, key: str) -> None:
 
 def run_folder(folder: Path) -> Path:
     levels = {"tls": ("1.3",), "key": ("ecdsa-p256",), "group": ("X25519", "P-256", "P-384")}
-    experiment = with_levels(load("groups", quick=True), levels)
+    experiment = with_levels(load("groups", "quick"), levels)
     return folders.written(
         folder / "the groups", made_run(World(noise=0.005), experiment=experiment)
     )

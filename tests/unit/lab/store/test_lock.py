@@ -17,7 +17,7 @@ from tlslab.lab.opening import describe
 from tlslab.lab.placement import Placement
 from tlslab.lab.store import RunFolder
 
-EXPERIMENT = load("groups", quick=True)
+EXPERIMENT = load("groups", "quick")
 PLAN = make_plan(EXPERIMENT, 3)
 INFO = TargetInfo("reference", True, "tlslab-serve", "openssl", (0,), "127.0.0.1", "/bytes/1")
 ENVIRONMENT = describe(INFO, Placement((0,), (1,)), ["tlslab", "run"], [])

@@ -14,7 +14,7 @@ from tlslab.lab.placement import Placement
 from tlslab.lab.store import RunFolder
 from tlslab.lab.store.folder import pack, unpack
 
-EXPERIMENT = load("groups", quick=True)
+EXPERIMENT = load("groups", "quick")
 INFO = TargetInfo("reference", True, "tlslab-serve", "openssl", (0,), "127.0.0.1", "/bytes/1")
 
 

@@ -13,7 +13,7 @@ from tlslab.servers import MANAGED
 
 
 def request(name: str = "groups", target: str = "nginx") -> Request:
-    return Request(load(name, quick=True), (target,), ("tlslab",), seed=1, why=True)
+    return Request(load(name, "quick"), (target,), ("tlslab",), seed=1, why=True)
 
 
 @pytest.mark.parametrize("name", ["groups", "calibrate"])
