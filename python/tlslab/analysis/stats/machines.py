@@ -1,4 +1,4 @@
-"""Blocks of several machines: comparisons are within blocks.
+"""Blocks of several machines: comparisons are within blocks (ADR 0105).
 
 The mean is that of the machines of the run, and its interval holds for them. If a test finds that
 they disagree, the interval is instead the one for any such machine: machines are then a random
