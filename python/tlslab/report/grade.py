@@ -30,6 +30,8 @@ def grading_markdown(grading: Grading) -> str:
 
 def _document(grading: Grading) -> Iterator[Block]:
     yield Line(words.summary_line(grading), "dim")
+    if grading.trust is not None:
+        yield Line(words.trust_line(grading), "" if grading.trust.is_trusted else "yellow")
     yield from (Line(f"note: {note}", "yellow") for note in words.notes(grading))
     yield _policies(grading)
     yield _matrix(grading)
