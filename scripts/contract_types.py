@@ -39,8 +39,8 @@ BASES = {"CountedFacts": "Facts", "Suite": "Named"}
 
 # The fields that the lab reads of a type, where it has no use for the others.
 READ = {
-    "Chain": "versions key not_before not_after signature_algorithm name_matches must_staple"
-    " problem staple trusted",
+    "Chain": "versions key subject issuer not_before not_after signature_algorithm name_matches"
+    " must_staple problem staple trusted verdict",
     "Compression": "records",
     "HoldRecord": "backend address empty levels attempts alive lost failed interrupted",
     "LargeHello": "bytes accepted refusal",
@@ -48,12 +48,12 @@ READ = {
     "PrimitivesRecord": "primitives",
     "ProbeRecord": "target address server_name versions suites groups signature_schemes"
     " certificates alpn client_certificate compression dh_prime hints incomplete large_hello offers"
-    " protections renegotiation resumption unanswered",
+    " protections renegotiation resumption trust unanswered",
     "Protections": "encrypt_then_mac extended_master_secret fallback_scsv",
     "Protocols": "accepted failed",
     "Resumption": "early_data_accepted max_early_data_bytes psk_ke",
     "Staple": "status",
-    "Suite": "name code_point group",
+    "Suite": "name code_point bits group",
     "Accepted": "version accepted order",
     "Accepted2": "version accepted order",
     "VersionFound": "version accepted",
@@ -61,7 +61,9 @@ READ = {
 
 # What fields are in files of earlier versions, which lack them.
 EARLIER = {
+    ("Chain", "issuer"): "",
     ("Chain", "name_matches"): True,
+    ("Chain", "subject"): "",
     ("CountedFacts", "count"): 0,
     ("CountedReason", "examples"): [],
     ("Facts", "alpn"): "none",

@@ -8,6 +8,7 @@ use super::record::Unanswered;
 use super::shares;
 use super::spec::{CheckedProbe, Topic};
 use tlslab_system::guard::Permit;
+use tlslab_wire::starttls::Service;
 use tlslab_wire::tls::answer::{Flight, Refusal};
 use tlslab_wire::tls::client_hello::{ClientHello, extension};
 use tlslab_wire::tls::registry::{self, Protocol};
@@ -53,7 +54,7 @@ impl Asker {
     pub fn new(spec: &CheckedProbe, permit: Permit) -> Self {
         let limits = spec.limits(permit.address.ip().to_canonical().is_loopback());
         Self {
-            connector: Connector::new(permit.address, limits),
+            connector: Connector::new(permit.address, spec.spec().starttls, limits),
             server_name: spec.server_name().to_owned(),
             sni: spec.sni().map(str::to_owned),
             versions: Vec::new(),
@@ -72,6 +73,11 @@ impl Asker {
     /// Connections made.
     pub fn connections(&self) -> u32 {
         self.connector.connections
+    }
+
+    /// The service that begins in plain text; `None`: TLS begins at once.
+    pub fn starttls(&self) -> Option<Service> {
+        self.connector.starttls()
     }
 
     /// The time since the first question.

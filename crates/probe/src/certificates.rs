@@ -3,20 +3,15 @@
 
 use std::net::IpAddr;
 
-use openssl::error::ErrorStack;
 use openssl::nid::Nid;
 use openssl::ocsp::{OcspResponse, OcspResponseStatus};
-use openssl::stack::Stack;
-use openssl::x509::store::{X509Store, X509StoreBuilder};
-use openssl::x509::verify::X509VerifyFlags;
-use openssl::x509::{X509, X509PurposeId, X509StoreContext, X509VerifyResult};
-use rustls_pki_types::{CertificateDer, ServerName};
-use webpki::EndEntityCert;
+use openssl::x509::{X509, X509VerifyResult};
 
 use super::asker::Asker;
 use super::connection::Stop;
 use super::handshake;
 use super::record::{Chain, Staple};
+use super::trust;
 use tlslab_tls::TrustAnchors;
 use tlslab_tls::certificates::{describe, requires_staple};
 use tlslab_tls::openssl::ffi;
@@ -149,10 +144,13 @@ fn describe_chain(
     let parsed: Vec<X509> = chain.iter().filter_map(|der| X509::from_der(der).ok()).collect();
     let own = parsed.first()?;
     let names = names(own);
-    let problem = match trust {
+    let name_matches = trust::is_for(&chain[0], server_name);
+    let checked = match trust {
         TrustAnchors::Anyone => None,
-        TrustAnchors::Certificates(anchors) => Some(problem(anchors, &parsed, chain)),
+        TrustAnchors::Certificates(anchors) => Some(trust::check(anchors, &parsed, chain)),
     };
+    let verdict =
+        checked.as_ref().map(|fault| trust::verdict(fault.as_ref(), name_matches, server_name));
     Some(Chain {
         versions: vec![version],
         certificate,
@@ -160,10 +158,11 @@ fn describe_chain(
         signature_algorithm: algorithm(own),
         names_count: names.len(),
         names: names.into_iter().take(NAMES_LIMIT).collect(),
-        name_matches: is_for(&chain[0], server_name),
+        name_matches,
         in_order: parsed.windows(2).all(|pair| pair[1].issued(&pair[0]) == X509VerifyResult::OK),
-        trusted: problem.as_ref().map(Option::is_none),
-        problem: problem.flatten(),
+        trusted: checked.as_ref().map(Option::is_none),
+        problem: checked.flatten().map(|fault| fault.problem),
+        verdict,
         staple: staple.map(describe_staple),
         must_staple: requires_staple(&chain[0]),
     })
@@ -208,82 +207,6 @@ fn names(certificate: &X509) -> Vec<String> {
 fn address(bytes: &[u8]) -> Option<IpAddr> {
     let v4 = <[u8; 4]>::try_from(bytes).map(IpAddr::from);
     v4.or_else(|_| <[u8; 16]>::try_from(bytes).map(IpAddr::from)).ok()
-}
-
-/// True if a certificate covers a name, whoever issued it.
-fn is_for(certificate: &[u8], name: &str) -> bool {
-    let der = CertificateDer::from(certificate);
-    let (Ok(certificate), Ok(name)) = (EndEntityCert::try_from(&der), ServerName::try_from(name))
-    else {
-        return false;
-    };
-    certificate.verify_is_valid_for_subject_name(&name).is_ok()
-}
-
-/// The reason to reject a chain: it leads to none of these trust anchors, is not valid now, or is
-/// not for a server. As in a load, any trust anchor ends a chain, including an intermediate. `der`:
-/// the same chain in DER.
-fn problem(anchors: &[Vec<u8>], chain: &[X509], der: &[Vec<u8>]) -> Option<String> {
-    let verified = || -> Result<X509VerifyResult, ErrorStack> {
-        let store = store_of(anchors)?;
-        let mut sent = Stack::new()?;
-        for certificate in chain {
-            sent.push(certificate.clone())?;
-        }
-        let mut context = X509StoreContext::new()?;
-        context.init(&store, &chain[0], &sent, |context| {
-            let valid = context.verify_cert()?;
-            Ok(if valid { X509VerifyResult::OK } else { context.error() })
-        })
-    };
-    match verified() {
-        Ok(X509VerifyResult::OK) => None,
-        Ok(result) => {
-            let words = result.error_string();
-            let issuer = ISSUER_MISSING.contains(&result.as_raw()).then(|| last_issuer(chain, der));
-            Some(match issuer.flatten() {
-                Some(issuer) => format!(
-                    "{words}: '{issuer}' is not among the certificates that the server sends, nor \
-                     trusted"
-                ),
-                None => words.to_owned(),
-            })
-        }
-        Err(_) => Some("the certificate cannot be verified".to_owned()),
-    }
-}
-
-/// `X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY` and `X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE` of
-/// openssl/x509_vfy.h: the server omits an intermediate, or its authority is not trusted.
-const ISSUER_MISSING: [i32; 2] = [20, 21];
-
-/// The issuer of the last certificate on the way from the server's own to the top.
-fn last_issuer(chain: &[X509], der: &[Vec<u8>]) -> Option<String> {
-    let mut at = 0;
-    // Each step goes to another certificate: no longer way than the chain.
-    for _ in 1..chain.len() {
-        let issued = |(other, issuer): &(usize, &X509)| {
-            *other != at && issuer.issued(&chain[at]) == X509VerifyResult::OK
-        };
-        match chain.iter().enumerate().find(issued) {
-            Some((next, _)) => at = next,
-            None => break,
-        }
-    }
-    Some(describe(der.get(at..)?)?.issuer)
-}
-
-fn store_of(anchors: &[Vec<u8>]) -> Result<X509Store, ErrorStack> {
-    let mut store = X509StoreBuilder::new()?;
-    for anchor in anchors {
-        // A system trust anchor that this OpenSSL cannot read is skipped.
-        if let Ok(anchor) = X509::from_der(anchor) {
-            store.add_cert(anchor)?;
-        }
-    }
-    store.set_flags(X509VerifyFlags::PARTIAL_CHAIN)?;
-    store.set_purpose(X509PurposeId::SSL_SERVER)?;
-    Ok(store.build())
 }
 
 fn describe_staple(der: &[u8]) -> Staple {

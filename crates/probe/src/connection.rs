@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use tlslab_system::socket;
 use tlslab_wire::outcome::{Failure, Step};
+use tlslab_wire::starttls::{Dialogue, Service, Turn};
 use tlslab_wire::tls::answer::{Answer, Flight, Refusal};
 use tlslab_wire::tls::server_flight::Reader;
 
@@ -39,6 +40,16 @@ pub enum Stop {
         /// The failure.
         failure: Failure,
     },
+    /// A connection did not come to TLS by STARTTLS.
+    #[error("connection {number} came to no TLS: the server {refusal}")]
+    StartTls {
+        /// The number of the connection, from 1.
+        number: u32,
+        /// The service that was asked.
+        service: Service,
+        /// The server's behaviour instead.
+        refusal: Refusal,
+    },
 }
 
 /// The highest number of bytes received on one connection: a first flight, or a handshake and a
@@ -49,6 +60,8 @@ const RECEIVE_LIMIT: u64 = 1024 * 1024;
 #[derive(Debug)]
 pub struct Connector {
     address: SocketAddr,
+    /// The service that begins in plain text; `None`: TLS begins at once.
+    starttls: Option<Service>,
     limits: Limits,
     began: Instant,
     /// The earliest start of the next connection.
@@ -59,9 +72,14 @@ pub struct Connector {
 
 impl Connector {
     /// A connector without connections.
-    pub fn new(address: SocketAddr, limits: Limits) -> Self {
+    pub fn new(address: SocketAddr, starttls: Option<Service>, limits: Limits) -> Self {
         let now = Instant::now();
-        Self { address, limits, began: now, due: now, connections: 0 }
+        Self { address, starttls, limits, began: now, due: now, connections: 0 }
+    }
+
+    /// The service that begins in plain text; `None`: TLS begins at once.
+    pub fn starttls(&self) -> Option<Service> {
+        self.starttls
     }
 
     /// The time since the first connection.
@@ -84,7 +102,8 @@ impl Connector {
         if self.has_left(MOMENT) { Ok(()) } else { Err(Stop::Time(self.limits.all)) }
     }
 
-    /// Makes a connection as soon as the rate allows, which lasts this long at most.
+    /// Makes a connection as soon as the rate allows, which lasts this long at most. With STARTTLS,
+    /// the time counts once until TLS begins, and once more from then on.
     pub fn connect(&mut self, longest: Duration) -> Result<ProbeConnection, Stop> {
         if self.connections == self.limits.connections {
             return Err(Stop::Connections(self.connections));
@@ -100,12 +119,29 @@ impl Connector {
         self.connections += 1;
         let deadline = (now + longest).min(end);
         let number = self.connections;
-        ProbeConnection::connect(self.address, deadline, end, self.limits.each).or_else(|failure| {
-            if failure == Failure::TimedOut(Step::Connect) {
-                self.check_time()?;
+        let connected = ProbeConnection::connect(self.address, deadline, end, self.limits.each);
+        let mut connection = match connected {
+            Ok(connection) => connection,
+            Err(failure) => {
+                if failure == Failure::TimedOut(Step::Connect) {
+                    self.check_time()?;
+                }
+                return Err(Stop::Connect { number, failure });
             }
-            Err(Stop::Connect { number, failure })
-        })
+        };
+        if let Some(service) = self.starttls {
+            match connection.turn_to_tls(service) {
+                Ok(()) => connection.deadline = (Instant::now() + longest).min(end),
+                Err(mut refusal) => {
+                    if refusal.is_silence() {
+                        self.check_time()?;
+                        refusal = Refusal::silence_of(&[longest]);
+                    }
+                    return Err(Stop::StartTls { number, service, refusal });
+                }
+            }
+        }
+        Ok(connection)
     }
 }
 
@@ -139,6 +175,26 @@ impl ProbeConnection {
         stream.set_nodelay(true).map_err(failed)?;
         socket2::SockRef::from(&stream).set_linger(Some(Duration::ZERO)).map_err(failed)?;
         Ok(Self { stream, deadline, end, each, received: 0, reader: Reader::default() })
+    }
+
+    /// Speaks the dialogue of a service until TLS begins.
+    fn turn_to_tls(&mut self, service: Service) -> Result<(), Refusal> {
+        let client = self.stream.local_addr().map_err(|error| refusal(&error))?.ip();
+        let mut dialogue = Dialogue::new(service, client);
+        let mut turn = dialogue.first_turn();
+        let mut buffer = [0; 4096];
+        loop {
+            match turn {
+                Turn::Begin => return Ok(()),
+                Turn::Send(bytes) => self.write_all(&bytes).map_err(|error| refusal(&error))?,
+                Turn::Wait => {}
+            }
+            turn = match self.read(&mut buffer) {
+                Ok(0) => return Err(Refusal::failure(CLOSED)),
+                Ok(length) => dialogue.feed(&buffer[..length])?,
+                Err(error) => return Err(refusal(&error)),
+            };
+        }
     }
 
     /// Ends the connection this time from now, or after the time of a whole connection, if that is

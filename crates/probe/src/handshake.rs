@@ -243,18 +243,20 @@ pub fn known_families() -> Vec<Vec<u16>> {
     families.filter(|family| !family.is_empty()).collect()
 }
 
-/// A request without side effects.
-pub fn request(host: &str) -> String {
-    format!("HEAD / HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n")
+/// A request without side effects: of HTTP, or of the service that turned to TLS.
+pub fn request(asker: &Asker) -> Vec<u8> {
+    let host = asker.server_name();
+    let http = || format!("HEAD / HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n").into();
+    asker.starttls().map_or_else(http, |service| service.request_over_tls().to_vec())
 }
 
-/// Sends a request that every HTTP server answers, and reads until bytes arrive: all tickets
+/// Sends a request that every such server answers, and reads until bytes arrive: all tickets
 /// precede them. Other servers stay silent and are given little time. An error if the server
 /// neither answered nor ended the session by close_notify: then tickets may be missing. The server
 /// may have refused the handshake after the client's end of it, as without a client's certificate.
-pub fn exchange(stream: &mut SslStream<ProbeConnection>, host: &str) -> Result<(), Refusal> {
+pub fn exchange(stream: &mut SslStream<ProbeConnection>, request: &[u8]) -> Result<(), Refusal> {
     let time = stream.get_mut().wait(SHORT_WHILE);
-    let written = stream.ssl_write(request(host).as_bytes());
+    let written = stream.ssl_write(request);
     let read = written.and_then(|_| stream.ssl_read(&mut [0; 1024]));
     match read {
         Err(error) if error.code() != ErrorCode::ZERO_RETURN => {

@@ -22,6 +22,7 @@ mod record;
 mod sessions;
 mod shares;
 mod spec;
+mod trust;
 mod versions;
 
 use std::time::Duration;
@@ -33,9 +34,10 @@ use tlslab_wire::outcome::Failure;
 pub use record::{
     Accepted, Chain, Compression, FailedProtocol, LargeHello, Named, OfferFound, Order,
     PROBE_SCHEMA, ProbeRecord, Protections, Protocols, Renegotiation, Resumption, Staple, Suite,
-    Tries, Unanswered, VersionFound,
+    Tries, TrustCode, TrustVerdict, Unanswered, VersionFound,
 };
 pub use spec::{CheckedProbe, PROBE_SPEC_SCHEMA, ProbeLimits, ProbeOffer, ProbeSpec, Topic};
+pub use tlslab_wire::starttls::Service;
 pub use tlslab_wire::tls::answer::Refusal;
 pub use tlslab_wire::tls::registry::Protocol;
 
@@ -64,6 +66,16 @@ pub enum ProbeError {
         /// The server's behaviour instead.
         refusal: Refusal,
     },
+    /// The target did not turn to TLS.
+    #[error("{target} does not turn to TLS as {}: it {refusal}", .service.name())]
+    StartTls {
+        /// Host, port and address of the target.
+        target: String,
+        /// The service that was asked.
+        service: Service,
+        /// The server's behaviour instead.
+        refusal: Refusal,
+    },
 }
 
 impl ProbeError {
@@ -76,6 +88,7 @@ impl ProbeError {
             Self::Guard(_) => "target_refused".to_owned(),
             Self::Connect { failure, .. } => failure.to_string(),
             Self::NoTls { .. } => "no_tls".to_owned(),
+            Self::StartTls { .. } => "no_starttls".to_owned(),
         }
     }
 }
@@ -123,8 +136,12 @@ pub fn probe(spec: &CheckedProbe, trust: TrustAnchors) -> Result<ProbeRecord, Pr
         Err(End::Stop(Stop::Connect { number: 1, failure })) => {
             return Err(ProbeError::Connect { target, failure });
         }
+        Err(End::Stop(Stop::StartTls { number: 1, refusal, service })) => {
+            return Err(ProbeError::StartTls { target, service, refusal });
+        }
         Err(End::Stop(stop)) => record.incomplete = Some(stop.to_string()),
     }
+    record.trust = trust::overall(&record.certificates);
     record.unanswered = asker.unanswered().to_vec();
     record.connections = asker.connections();
     record.seconds = asker.elapsed().as_secs_f64();
@@ -136,6 +153,7 @@ fn empty_record(spec: &CheckedProbe, permit: Permit) -> ProbeRecord {
         schema: PROBE_SCHEMA.to_owned(),
         target: spec.target().place(),
         address: permit.address.to_string(),
+        starttls: spec.spec().starttls,
         server_name: spec.sni().map(str::to_owned),
         topics: spec.topics(),
         versions: Vec::new(),
@@ -145,6 +163,7 @@ fn empty_record(spec: &CheckedProbe, permit: Permit) -> ProbeRecord {
         groups: Vec::new(),
         signature_schemes: Vec::new(),
         certificates: Vec::new(),
+        trust: None,
         client_certificate: None,
         alpn: None,
         resumption: None,
@@ -163,7 +182,7 @@ fn empty_record(spec: &CheckedProbe, permit: Permit) -> ProbeRecord {
 /// Asks the questions of the specification, one topic after the other.
 fn fill(
     asker: &mut Asker,
-    trust: &TrustAnchors,
+    anchors: &TrustAnchors,
     spec: &CheckedProbe,
     record: &mut ProbeRecord,
 ) -> Result<(), End> {
@@ -195,7 +214,7 @@ fn fill(
         lists::find_schemes(asker, &mut record.signature_schemes)?;
     }
     if begins(asker, Topic::Certificates) {
-        certificates::find_certificates(asker, trust, &mut record.certificates)?;
+        certificates::find_certificates(asker, anchors, &mut record.certificates)?;
         record.client_certificate = asker.client_certificate();
     }
     if begins(asker, Topic::Alpn) {

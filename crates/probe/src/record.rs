@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::spec::Topic;
 use tlslab_contract::record::Certificate;
+use tlslab_wire::starttls::Service;
 use tlslab_wire::tls::answer::Refusal;
 use tlslab_wire::tls::registry::Protocol;
 
@@ -20,6 +21,9 @@ pub struct ProbeRecord {
     pub target: String,
     /// The address that was connected to.
     pub address: String,
+    /// The service whose connections began in plain text; null: TLS began at once.
+    #[serde(default)]
+    pub starttls: Option<Service>,
     /// The name sent by SNI; null for an address.
     pub server_name: Option<String>,
     /// The requested topics.
@@ -43,6 +47,10 @@ pub struct ProbeRecord {
     pub signature_schemes: Vec<Accepted<Named>>,
     /// The server's certificate chains.
     pub certificates: Vec<Chain>,
+    /// The verdict on all chains: that of the first one that is not trusted, if there is one. Null
+    /// without certificates, and if trust was not checked.
+    #[serde(default)]
+    pub trust: Option<TrustVerdict>,
     /// Whether the server asks for a client certificate, with the topic `certificates`; null if no
     /// handshake came that far.
     #[serde(default)]
@@ -209,11 +217,47 @@ pub struct Chain {
     pub trusted: Option<bool>,
     /// The reason why the chain is not trusted.
     pub problem: Option<String>,
+    /// What a client such as curl says of chain and name; null if this was not checked.
+    #[serde(default)]
+    pub verdict: Option<TrustVerdict>,
     /// The stapled OCSP response; null for none.
     pub staple: Option<Staple>,
     /// Whether the certificate requires a stapled OCSP response (RFC 7633).
     #[serde(default)]
     pub must_staple: bool,
+}
+
+/// Whether a client that checks chain, validity and name, as curl does, accepts a certificate.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TrustVerdict {
+    /// The verdict for programs.
+    pub code: TrustCode,
+    /// The reason in words, which continue `trusted:` or `not trusted:`.
+    pub message: String,
+}
+
+/// A verdict on trust: `trusted`, or the first fault that a client finds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TrustCode {
+    /// The chain leads to a trusted authority, is valid now, and is for the name.
+    Trusted,
+    /// The certificate has signed itself, and is not trusted itself.
+    SelfSigned,
+    /// The server sends no issuer of its certificate, and none is trusted.
+    MissingIntermediate,
+    /// The chain ends at an authority that is not trusted.
+    UnknownAuthority,
+    /// A certificate of the chain has expired.
+    Expired,
+    /// A certificate of the chain is not valid yet.
+    NotYetValid,
+    /// The certificate is for other names.
+    WrongName,
+    /// The certificate is not for servers.
+    WrongPurpose,
+    /// Any other fault of the chain.
+    Invalid,
 }
 
 /// A stapled OCSP response (RFC 6066, section 8; RFC 6960).

@@ -266,7 +266,7 @@ fn given(asker: &mut Asker, session: Option<SslSession>) -> Result<Result<Given,
         Ok(stream) => stream,
         Err(refusal) => return Ok(Err(refusal)),
     };
-    let ended = exchange(&mut stream, asker.server_name()).err();
+    let ended = exchange(&mut stream, &request(asker)).err();
     part(&mut stream);
     let tickets = std::mem::take(&mut *tickets.lock().unwrap_or_else(PoisonError::into_inner));
     Ok(Ok(Given { resumed: stream.ssl().session_reused(), tickets, ended }))
@@ -293,8 +293,8 @@ fn takes_early_data(asker: &mut Asker, between: u32) -> Result<Option<bool>, Sto
         return Ok(None);
     };
     come_between(asker, between)?;
-    let request = request(asker.server_name());
-    let early = &request.as_bytes()[..request.len().min(session.max_early_data() as usize)];
+    let request = request(asker);
+    let early = &request[..request.len().min(session.max_early_data() as usize)];
     let terms = Terms::new(Protocol::Tls13).map(|terms| terms.session(session));
     Ok(match handshake::shake_early(asker, terms, early)? {
         EarlyData::None => None,

@@ -10,6 +10,7 @@ use super::connection::Limits;
 use tlslab_contract::spec::{SpecError, Trust, check_allowed, checked_name};
 use tlslab_wire::names::{CipherSuite, Group, SignatureScheme, TlsVersion};
 use tlslab_wire::sanitize::sanitize;
+use tlslab_wire::starttls::Service;
 use tlslab_wire::target::{Target, UrlError};
 
 /// The identifier of the specification format.
@@ -24,6 +25,10 @@ pub struct ProbeSpec {
     pub schema: String,
     /// The target: `HOST` or `HOST:PORT`.
     pub target: String,
+    /// The service whose connections begin in plain text, and turn to TLS; null: TLS begins at once.
+    /// The target's default port is the service's.
+    #[serde(default)]
+    pub starttls: Option<Service>,
     /// The name for SNI and for the certificate check. Default: the target's host.
     #[serde(default)]
     pub server_name: Option<String>,
@@ -138,6 +143,7 @@ impl ProbeSpec {
         Self {
             schema: spec_schema(),
             target,
+            starttls: None,
             server_name: None,
             trust: Trust::System,
             allow: Vec::new(),
@@ -152,7 +158,10 @@ impl ProbeSpec {
         if self.schema != PROBE_SPEC_SCHEMA {
             return Err(SpecError::ProbeSchema(self.schema));
         }
-        let target = parse_target(&self.target)?;
+        let mut target = parse_target(&self.target)?;
+        if let Some(service) = self.starttls.filter(|_| !target.has_port) {
+            target.port = service.default_port();
+        }
         let l = &self.limits;
         let bounded = [
             ("limits.connections", l.connections, CONNECTIONS_LIMIT),
@@ -257,6 +266,18 @@ mod tests {
             assert!(matches!(target(wrong), Err(SpecError::Target { .. })), "{wrong}");
         }
         assert!(matches!(target("http://a/"), Err(SpecError::Url { .. })));
+    }
+
+    #[test]
+    fn a_service_has_its_own_port_by_default() {
+        let port = |target: &str, service| {
+            let spec = ProbeSpec { starttls: Some(service), ..ProbeSpec::of(target.to_owned()) };
+            spec.checked().unwrap().target.port
+        };
+        assert_eq!(Service::ALL.map(|service| port("h", service)), [25, 143, 110, 5432, 389]);
+        for (target, wanted) in [("::1", 25), ("[::1]:587", 587), ("h:443", 443)] {
+            assert_eq!(port(target, Service::Smtp), wanted, "{target}");
+        }
     }
 
     #[test]

@@ -62,6 +62,14 @@ pub struct Identity {
 }
 
 impl Identity {
+    /// A server certificate for [`NAMES`] that has signed itself.
+    pub fn self_signed(key: Key) -> Self {
+        let key = key.generate();
+        let pem = String::from_utf8(key.private_key_to_pem_pkcs8().unwrap()).unwrap();
+        let signed = server(&NAMES).self_signed(&KeyPair::from_pem(&pem).unwrap()).unwrap();
+        Self { certificate: X509::from_der(signed.der()).unwrap(), key }
+    }
+
     /// The certificate and the key, PEM.
     pub fn pem(&self) -> (String, String) {
         let text = |pem| String::from_utf8(pem).unwrap();
@@ -140,6 +148,25 @@ impl Authority {
         let mut params = server(&NAMES);
         params.not_before = date_time_ymd(2020, 1, 1);
         params.not_after = date_time_ymd(2020, 12, 31);
+        self.sign(key, params)
+    }
+
+    /// A server certificate that is valid only from the year 4000 on.
+    pub fn issue_not_yet_valid(&self, key: Key) -> Identity {
+        let mut params = server(&NAMES);
+        params.not_before = date_time_ymd(4000, 1, 1);
+        params.not_after = date_time_ymd(4000, 12, 31);
+        self.sign(key, params)
+    }
+
+    /// A server certificate that names a place to fetch its issuer from (RFC 5280, section 4.2.2.1).
+    pub fn issue_with_issuers_place(&self, key: Key) -> Identity {
+        const AUTHORITY_INFO: [u64; 9] = [1, 3, 6, 1, 5, 5, 7, 1, 1];
+        const CA_ISSUERS: &[u8] = b"\x30\x16\x30\x14\x06\x08\x2b\x06\x01\x05\x05\x07\x30\x02\
+                                    \x86\x08http://a";
+        let mut params = server(&NAMES);
+        let place = CustomExtension::from_oid_content(&AUTHORITY_INFO, CA_ISSUERS.to_vec());
+        params.custom_extensions.push(place);
         self.sign(key, params)
     }
 

@@ -8,6 +8,7 @@ pub mod outcome;
 pub mod reason;
 pub mod rule;
 pub mod sanitize;
+pub mod starttls;
 pub mod target;
 pub mod time;
 pub mod tls;

@@ -8,7 +8,15 @@ from tlslab.advice.policy import Policy, all_policies
 from tlslab.advice.simulate import LIMITS, VERSIONS, clients, simulate
 from tlslab.contract.probe import ProbeRecord
 from tlslab.domain.doubt import certificates_known
-from tlslab.domain.grading import GradeFinding, Grading, Judgement, Topic, Verdict, age_words
+from tlslab.domain.grading import (
+    GradeFinding,
+    Grading,
+    Judgement,
+    Topic,
+    Trust,
+    Verdict,
+    age_words,
+)
 
 _SECONDS_PER_DAY = 86_400
 
@@ -20,6 +28,7 @@ def judge(offered: ProbeRecord, day: date) -> Grading:
         GradeFinding(topic, name, _judgements(by, topic, name, day))
         for topic, name in things(offered)
     )
+    said = offered.trust
     return Grading(
         target=offered.target,
         address=offered.address,
@@ -29,6 +38,7 @@ def judge(offered: ProbeRecord, day: date) -> Grading:
         found=found,
         clients=tuple(simulate(offered, client) for client in clients()),
         limits=LIMITS,
+        trust=None if said is None else Trust(said.code, said.message),
         notes=tuple(_notes(offered, by, day)),
         incomplete=offered.incomplete,
         unanswered=open_questions(offered),

@@ -3,29 +3,32 @@
 import json
 import subprocess
 from pathlib import Path
-
-import typer
+from typing import TYPE_CHECKING
 
 from tlslab.cli.allow import read_allow_file
-from tlslab.cli.console import conclude
 from tlslab.cli.options import AUTHORITIES, argument, flag, option, options
 from tlslab.cli.values import as_place
 from tlslab.domain.errors import CannotRunError, TlslabError, UsageError
 from tlslab.orphans import bound
 
-EXIT_INTERRUPTED = 130
+if TYPE_CHECKING:
+    from tlslab.contract.probe import ProbeRecord
 
 PROBING = "How it is probed"
 
-PLACE = argument(
-    "Server to probe, or its URL; port 443 by default.", default=..., metavar="HOST[:PORT]"
-)
+PLACE = argument("Server to probe, or its URL; port 443 by default.", metavar="HOST[:PORT]")
+HOSTS = option("File of servers, one per line, to probe one after the other.", metavar="FILE")
 
 
 @options
 class Asked:
     """How a server is probed."""
 
+    starttls: str | None = option(
+        "Turn to TLS from plain text: smtp, imap, pop3, postgres, ldap. The default port is then "
+        "25, 143, 110, 5432 or 389.",
+        metavar="SERVICE",
+    )
     sni: str | None = option(
         "Name for SNI and the certificate check; HOST by default.", panel=PROBING
     )
@@ -54,40 +57,52 @@ class Asked:
 def ask(target: str, asked: Asked, only: str | None, as_json: bool) -> str:
     """The standard output of the engine's probe.
 
-    Raises UsageError, CannotRunError for the engine's errors, and typer.Exit on an interruption.
+    Raises UsageError and CannotRunError, also for the engine's errors.
     """
     from tlslab.lab.request import whom_to_trust
     from tlslab.servers.programs import require_program
 
     whom_to_trust(asked.ca, insecure=False)
     valued = {
-        "--probe-only": only,
+        "--only": only,
+        "--starttls": asked.starttls,
         "--sni": asked.sni,
         "--ca": asked.ca,
-        "--probe-connections": asked.connections,
-        "--probe-rate": asked.rate,
+        "--connections": asked.connections,
+        "--rate": asked.rate,
         "--timeout": asked.timeout,
     }
     switches = (("--json", as_json), ("--insecure", asked.insecure))
     arguments = [
-        f"--probe={as_place(target)}",
+        "probe",
         *(f"{name}={value}" for name, value in valued.items() if value is not None),
         *(name for name, on in switches if on),
         *(f"--allow={host}" for host in (*(asked.allow or ()), *read_allow_file())),
+        "--",
+        as_place(target),
     ]
-    try:
-        ended = subprocess.run(
-            [*bound("KILL"), require_program("tlslab-load"), *arguments],
-            capture_output=True,
-            encoding="utf-8",
-            errors="replace",
-            check=False,
-        )
-    except KeyboardInterrupt:
-        raise typer.Exit(conclude("interrupted", EXIT_INTERRUPTED)) from None
+    ended = subprocess.run(
+        [*bound("KILL"), require_program("tlslab-load"), *arguments],
+        capture_output=True,
+        encoding="utf-8",
+        errors="replace",
+        check=False,
+    )
     if ended.returncode:
         raise _failure(ended)
     return ended.stdout
+
+
+def as_record(said: str) -> "ProbeRecord":
+    """The record in the engine's JSON. Raises CannotRunError."""
+    from tlslab.contract.probe import ProbeRecord
+    from tlslab.lab.store import from_json
+
+    try:
+        record = json.loads(said)
+    except ValueError:
+        raise CannotRunError("the engine's record cannot be read") from None
+    return from_json(record, ProbeRecord)
 
 
 def _failure(ended: "subprocess.CompletedProcess[str]") -> TlslabError:
@@ -101,7 +116,5 @@ def _failure(ended: "subprocess.CompletedProcess[str]") -> TlslabError:
         message, separator, remedy = line.rpartition("; ")
         if not separator:
             message, remedy = line or "the engine said nothing", ""
-    for name in ("only", "connections", "rate"):
-        message = message.replace(f"--probe-{name}", f"--{name}")
     kind = UsageError if ended.returncode == UsageError.exit_code else CannotRunError
     return kind(message, remedy)

@@ -1,21 +1,20 @@
 """`tlslab grade`: what do policies say of a server, and which clients connect?"""
 
 import json
+from collections.abc import Sequence
 from datetime import UTC, date, datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import typer
 
-from tlslab.cli.asking import PLACE, Asked, ask
+from tlslab.cli.asking import HOSTS, PLACE, Asked, as_record, ask
 from tlslab.cli.console import conclude, out, write_utf8
 from tlslab.cli.ending import EXIT_VERDICT
+from tlslab.cli.hosts import Ended, ask_hosts
 from tlslab.cli.options import AS_JSON, option
-from tlslab.domain.errors import CannotRunError, UsageError
+from tlslab.domain.errors import UsageError
 from tlslab.domain.grading import GRADING, Grading
-
-if TYPE_CHECKING:
-    from tlslab.contract.probe import ProbeRecord
 
 SCHEMA = "tlslab.grade/1"
 
@@ -29,6 +28,7 @@ class GradingFormat(StrEnum):
 
     text = "text"
     markdown = "markdown"
+    csv = "csv"
     json = "json"
 
 
@@ -45,7 +45,8 @@ EXAMPLE = "tlslab grade localhost:8443 --policy mozilla-intermediate"
 
 def command(
     *,
-    target: str = PLACE,
+    target: str | None = PLACE,
+    hosts: Path | None = HOSTS,
     policy: list[str] | None = option(
         f"Policy that decides the exit code; repeatable: {POLICIES}. By default "
         "what the policies for every server forbid decides.",
@@ -53,7 +54,9 @@ def command(
         autocompletion=complete_policy,
     ),
     format_: GradingFormat = option(
-        "Format of standard output.", "--format", default=GradingFormat.text
+        "Format of standard output; csv has one line per graded item.",
+        "--format",
+        default=GradingFormat.text,
     ),
     as_json: bool = AS_JSON,
     day: str | None = option(
@@ -67,9 +70,16 @@ def command(
 
     wanted = tuple(policy_named(name).name for name in policy or ())
     as_of = _day(day)
-    grading = judge(_offered(target, asked), as_of)
-    _print(grading, GradingFormat.json if as_json else format_)
-    return _conclude(grading, wanted)
+    form = GradingFormat.json if as_json else format_
+
+    def grade_one(host: str) -> Ended[Grading]:
+        grading = judge(as_record(ask(host, asked, only=None, as_json=True)), as_of)
+        _print(grading, form)
+        return Ended(host, grading, *_verdict(grading, wanted))
+
+    ended, reason, code = ask_hosts(target, hosts, grade_one)
+    _print_list(ended, form, hosts is not None)
+    return conclude(reason, code)
 
 
 def _day(text: str | None) -> date:
@@ -81,31 +91,33 @@ def _day(text: str | None) -> date:
         raise UsageError(f"--as-of {text}: not a date", "write it like 2031-01-01") from None
 
 
-def _offered(target: str, asked: Asked) -> "ProbeRecord":
-    from tlslab.contract.probe import ProbeRecord
-    from tlslab.lab.store import from_json
-
-    try:
-        record = json.loads(ask(target, asked, only=None, as_json=True))
-    except ValueError:
-        raise CannotRunError("the engine's record cannot be read") from None
-    return from_json(record, ProbeRecord)
-
-
 def _print(grading: Grading, form: GradingFormat) -> None:
-    from tlslab.lab.store import to_json
+    """Prints a grading in the forms for people."""
     from tlslab.report.grade import grading_markdown, render_grading
 
-    if form is GradingFormat.json:
-        typer.echo(json.dumps({"schema": SCHEMA, **to_json(grading)}, allow_nan=False))
-    elif form is GradingFormat.markdown:
+    if form is GradingFormat.markdown:
         write_utf8(grading_markdown(grading))
-    else:
+    elif form is GradingFormat.text:
         out.print(render_grading(grading))
 
 
-def _conclude(grading: Grading, wanted: tuple[str, ...]) -> int:
-    """Prints the reason; returns the exit code: 0, 1, or 4 if objections are not known.
+def _print_list(ended: Sequence[Ended[Grading]], form: GradingFormat, is_list: bool) -> None:
+    """Prints all gradings in the forms for programs."""
+    from tlslab.lab.store import to_json
+    from tlslab.report.grade import grading_csv
+
+    if form is GradingFormat.csv:
+        write_utf8(grading_csv((each.host, each.found or each.reason) for each in ended))
+    elif form is GradingFormat.json:
+        gradings = [
+            each.failure() if each.found is None else {"schema": SCHEMA, **to_json(each.found)}
+            for each in ended
+        ]
+        typer.echo(json.dumps(gradings if is_list else gradings[0], allow_nan=False))
+
+
+def _verdict(grading: Grading, wanted: tuple[str, ...]) -> tuple[str, int]:
+    """The reason and the exit code: 0, 1, or 4 if objections are not known.
 
     A server to which no client connects passes no policy.
     """
@@ -113,10 +125,10 @@ def _conclude(grading: Grading, wanted: tuple[str, ...]) -> int:
     if code != EXIT_VERDICT and grading.doubt is not None:
         silent = any("gave no answer" in question for question in grading.unanswered)
         remedy = "; grade again, or with a longer --timeout" if silent else ""
-        return conclude(f"not known: {grading.doubt}{remedy}", EXIT_CANNOT_TELL)
+        return f"not known: {grading.doubt}{remedy}", EXIT_CANNOT_TELL
     if grading.shut_out is not None:
-        return conclude(f"no known client connects: {grading.shut_out}; {reason}", EXIT_VERDICT)
-    return conclude(reason, code)
+        return f"no known client connects: {grading.shut_out}; {reason}", EXIT_VERDICT
+    return reason, code
 
 
 def _by_everyone(grading: Grading) -> tuple[str, int]:

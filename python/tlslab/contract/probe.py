@@ -23,6 +23,7 @@ class Named:
 class Suite(Named):
     """A cipher suite that the server accepts."""
 
+    bits: int | None = None  # The key size of the cipher in bits; null for an unknown suite.
     group: str | None = None
 
 
@@ -52,6 +53,16 @@ class Staple:
 
 
 @dataclass(frozen=True)
+class TrustVerdict:
+    """Whether a client that checks chain, validity and name, as curl does, accepts a
+    certificate.
+    """
+
+    code: str  # The verdict for programs.
+    message: str  # The reason in words, which continue `trusted:` or `not trusted:`.
+
+
+@dataclass(frozen=True)
 class Chain:
     """A certificate chain of the server."""
 
@@ -60,11 +71,14 @@ class Chain:
     not_before: int  # Start of validity, seconds since 1970.
     not_after: int  # End of validity, seconds since 1970.
     signature_algorithm: str
+    subject: str = ""  # The first 256 bytes of the subject's name.
+    issuer: str = ""  # The first 256 bytes of the issuer's name.
     name_matches: bool = True  # Whether the certificate covers the requested name.
     must_staple: bool = False
     problem: str | None = None  # The reason why the chain is not trusted.
     staple: Staple | None = None  # The stapled OCSP response; null for none.
     trusted: bool | None = None
+    verdict: TrustVerdict | None = None
 
 
 @dataclass(frozen=True)
@@ -177,4 +191,5 @@ class ProbeRecord:
     renegotiation: Renegotiation | None = None  # Renegotiation up to TLS 1.2.
     resumption: Resumption | None = None  # The supported kinds of resumption.
     server_name: str | None = None  # The name sent by SNI; null for an address.
+    trust: TrustVerdict | None = None
     unanswered: tuple[Unanswered, ...] = ()

@@ -160,10 +160,24 @@ class Outcome:
 
 
 @dataclass(frozen=True)
+class Trust:
+    """Whether a client such as curl trusts the certificates, by the probe's code and words."""
+
+    code: str
+    message: str
+
+    @property
+    def is_trusted(self) -> bool:
+        """Whether nothing speaks against the certificates."""
+        return self.code == "trusted"
+
+
+@dataclass(frozen=True)
 class Grading:
     """A server's offer, graded for a day.
 
-    `incomplete` says why the probe ended early, `unanswered` what the server did not answer.
+    `trust` is None if certificates were not checked, or none was found. `incomplete` says why the
+    probe ended early, `unanswered` what the server did not answer.
     """
 
     target: str
@@ -174,6 +188,7 @@ class Grading:
     found: tuple[GradeFinding, ...]
     clients: tuple[Outcome, ...]
     limits: tuple[str, ...]
+    trust: Trust | None = None
     notes: tuple[str, ...] = ()
     incomplete: str | None = None
     unanswered: tuple[str, ...] = ()

@@ -1,10 +1,11 @@
 """A grading as a document: the answer, then its grounds."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from rich.console import RenderableType
 
-from tlslab.domain.grading import Grade, Grading, successor_words
+from tlslab.domain.grading import GRADING, Grade, Grading, successor_words
+from tlslab.report.csv import Value, csv_text
 from tlslab.report.document import Block, Line, Listing, Table, as_markdown, for_terminal
 from tlslab.report.numbers import Grid, Place, word
 from tlslab.words import grade as words
@@ -28,8 +29,31 @@ def grading_markdown(grading: Grading) -> str:
     return as_markdown(words.headline(grading), _document(grading))
 
 
+def grading_csv(graded: Iterable[tuple[str, Grading | str]]) -> str:
+    """A line for each graded item of each host, with the grades of all policies.
+
+    In place of a grading: why the host could not be graded.
+    """
+    return csv_text(_csv_lines(graded))
+
+
+def _csv_lines(graded: Iterable[tuple[str, Grading | str]]) -> Iterator[tuple[Value, ...]]:
+    yield ("host", "topic", "name", *GRADING)
+    for host, grading in graded:
+        if isinstance(grading, str):
+            yield (host, "error", grading, *[None] * len(GRADING))
+            continue
+        if grading.trust is not None:
+            yield (host, "trust", words.trust_line(grading), *[None] * len(GRADING))
+        for item in grading.found:
+            grades = {judgement.policy: judgement.grade for judgement in item.judgements}
+            yield (host, item.topic, item.name, *map(grades.get, GRADING))
+
+
 def _document(grading: Grading) -> Iterator[Block]:
     yield Line(words.summary_line(grading), "dim")
+    if grading.trust is not None:
+        yield Line(words.trust_line(grading), "" if grading.trust.is_trusted else "yellow")
     yield from (Line(f"note: {note}", "yellow") for note in words.notes(grading))
     yield _policies(grading)
     yield _matrix(grading)

@@ -200,6 +200,13 @@ def basis_line(grading: Grading) -> str:
     return f"Policies as of {newest}, held against their sources: {'; '.join(parts)}."
 
 
+def trust_line(grading: Grading) -> str:
+    """`trusted:` or `not trusted:`, with the reason; empty if that was not checked."""
+    if grading.trust is None:
+        return ""
+    return f"{'' if grading.trust.is_trusted else 'not '}trusted: {grading.trust.message}"
+
+
 def summary_line(grading: Grading) -> str:
     """The target, the day and the number of policies of the grading."""
     return (

@@ -8,7 +8,7 @@ import pytest
 from factories.offered import chain, listed, offered, silent
 from tlslab.advice.judge import fails_everyone, judge, things
 from tlslab.advice.offer import lacks, offer_doubt
-from tlslab.cli.grade import _conclude
+from tlslab.cli.grade import _verdict
 from tlslab.contract.probe import ProbeRecord
 from tlslab.domain.grading import GradeFinding, Grading
 from tlslab.lab.store import from_json, to_json
@@ -204,8 +204,8 @@ def test_no_client_connects_to_a_server_whose_certificate_is_refused(
     assert not any(client.connects for client in grading.clients)
     assert grading.shut_out == f"the client refuses the certificate: {reason}"
     assert headline(grading).startswith("No known client connects to localhost:8443 (simulated): ")
-    assert _conclude(grading, ()) == 1
-    assert _conclude(grading, ("rfc9325",)) == 1
+    assert _verdict(grading, ())[1] == 1
+    assert _verdict(grading, ("rfc9325",))[1] == 1
 
 
 def test_a_certificate_counts_only_if_it_was_checked_and_not_by_another_day() -> None:

@@ -169,7 +169,7 @@ def test_wrong_usage(graded: Any, options: tuple[str, ...], words: str) -> None:
 def test_an_error_of_the_engine_is_the_commands(
     graded: Any, code: int, kind: type[TlslabError]
 ) -> None:
-    said = {"class": "x", "message": "--probe-rate 0: not a rate", "remedy": "start; wait"}
+    said = {"class": "x", "message": "--rate 0: not a rate", "remedy": "start; wait"}
     error = graded(code=code, said=json.dumps(said)).exception
     assert type(error) is kind
     assert (error.message, error.remedy) == ("--rate 0: not a rate", "start; wait")

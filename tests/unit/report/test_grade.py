@@ -137,6 +137,16 @@ def test_hostile_texts_are_sanitised() -> None:
     assert "\n# head" not in page
 
 
+@pytest.mark.parametrize(
+    ("code", "words"), [("trusted", "trusted: so it is"), ("expired", "not trusted: so it is")]
+)
+def test_trust_is_one_line(code: str, words: str) -> None:
+    found = graded(trust={"code": code, "message": "so it is"})
+    assert words in text(found, 160).splitlines()
+    assert f"\n{words}\n" in grading_markdown(found)
+    assert "trusted:" not in text(graded(), 160)
+
+
 def test_markdown_has_the_same_parts() -> None:
     page = grading_markdown(old())
     heads = [line for line in page.splitlines() if line.startswith("#")]

@@ -63,6 +63,30 @@ fn anchors(trust: &Trust) -> Result<TrustAnchors, Problem> {
 
 impl From<ProbeError> for Problem {
     fn from(error: ProbeError) -> Self {
-        Self::of_class(&error.class(), error.to_string(), false)
+        let problem = Self::of_class(&error.class(), error.to_string(), false);
+        match error {
+            ProbeError::NoTls { .. } => problem.with_remedy(NO_TLS),
+            ProbeError::StartTls { .. } => problem.with_remedy(NO_STARTTLS),
+            _ => problem,
+        }
+    }
+}
+
+/// The remedy for a server that does not answer in TLS.
+const NO_TLS: &str = "check that the port speaks TLS; a site that goes by its name needs --sni NAME; \
+                      smtp, imap, pop3, postgres and ldap need --starttls SERVICE";
+
+/// The remedy for a server that does not turn to TLS.
+const NO_STARTTLS: &str = "check the port and the service of --starttls; leave it out where TLS \
+                           begins at once; give a slow server more time with --timeout";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::load::shown::assert_shown;
+
+    #[test]
+    fn remedies_name_options_of_a_probe() {
+        [NO_TLS, NO_STARTTLS].iter().for_each(|remedy| assert_shown(remedy, "probe"));
     }
 }

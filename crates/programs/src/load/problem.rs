@@ -60,6 +60,12 @@ impl Problem {
         Self { class: class.to_owned(), message, remedy: None, status: None, exit }
     }
 
+    /// The same with a remedy of its own.
+    #[cfg(feature = "openssl")]
+    pub fn with_remedy(self, remedy: &str) -> Self {
+        Self { remedy: Some(remedy.to_owned()), ..self }
+    }
+
     /// A mode that needs OpenSSL, in a build that leaves it out.
     #[cfg(not(feature = "openssl"))]
     pub fn without_openssl(mode: &str) -> Self {
@@ -149,7 +155,6 @@ pub fn remedy(class: &str) -> &'static str {
             "the server breaks TLS: update it, or report it to its makers; no connection to it \
              counts"
         }
-        "no_tls" => "check that the port speaks TLS; a site that goes by its name needs --sni NAME",
         "alert_handshake_failure" => {
             "the server takes nothing of what was offered: see what it takes with \
              `tlslab-load probe HOST`, and ask for that with --group, --suite, --sigalg or --tls; \
@@ -330,16 +335,8 @@ mod tests {
             RunError::Realtime(io()),
             RunError::System(io()),
         ];
-        let named = [
-            "usage",
-            "unsupported",
-            "not_built",
-            "output",
-            "no_tls",
-            "key",
-            "handshake",
-            "primitives",
-        ];
+        let named =
+            ["usage", "unsupported", "not_built", "output", "key", "handshake", "primitives"];
         let of_errors = errors.into_iter().map(|error| Problem::from(error).class);
         of_errors.chain(named.map(str::to_owned)).collect()
     }

@@ -5,7 +5,7 @@ use nix::sys::signal::Signal;
 use serde_json::Value;
 use tlslab_testkit::certificates::{Authority, Key};
 use tlslab_testkit::peers::script::Act::{Receive, Send, Wait};
-use tlslab_testkit::peers::{Peer, bare, except, nowhere};
+use tlslab_testkit::peers::{Peer, after_dialogue, bare, except, nowhere, secured};
 use tlslab_testkit::tls_server::Settings;
 
 fn good() -> (Peer, Temporary) {
@@ -106,6 +106,42 @@ fn what_cannot_be_probed_is_said_in_one_line() {
         line.contains("speaks no TLS: it answers in plain HTTP; check that the port"),
         "{line}"
     );
+}
+
+#[test]
+fn a_service_turns_to_tls() {
+    let authority = Authority::new("tlslab test");
+    let settings = Settings { identities: vec![authority.issue(Key::P256)], ..Settings::default() };
+    let turns = [(&b"+OK hi\r\n"[..], &b"STLS\r\n"[..]), (b"+OK go\r\n", b"")];
+    let turns = turns.map(|(sent, wanted)| (sent.to_vec(), wanted.to_vec())).to_vec();
+    let served = after_dialogue(turns, secured(&settings, vec![Wait]));
+    let peer = Peer::start(&settings, 0, served);
+    let (target, ca) = (peer.address().to_string(), Temporary::ca(&authority));
+    let line = ["probe", &target, "--only", "certificates", "--ca", ca.path()];
+    let said = run(&[&line[..], &["--starttls", "pop3"]].concat());
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let words = format!("{target} ({target}), SNI none, STARTTLS of pop3\n");
+    assert!(said.stdout.contains(&words), "{}", said.stdout);
+    assert!(said.stdout.contains("\ntrust                       trusted: the chain leads"));
+    let record = run(&[&line[..], &["--starttls", "pop3", "--json"]].concat()).json();
+    schema::validate(&record, &run(&["schema", "probe"]).json()).unwrap();
+    assert_eq!(
+        (&record["starttls"], &record["trust"]["code"]),
+        (&"pop3".into(), &"trusted".into())
+    );
+    for (service, code, words) in [
+        (
+            "postgres",
+            3,
+            "does not turn to TLS as postgres: it answered '+OK hi' to the request for TLS; check \
+             the port and the service of --starttls",
+        ),
+        ("ftp", 2, "unknown service 'ftp'; known: smtp, imap, pop3, postgres, ldap"),
+    ] {
+        let said = run(&["probe", &target, "--starttls", service]);
+        assert_eq!((said.code, said.stdout.as_str()), (Some(code), ""), "{said:?}");
+        assert!(said.stderr.contains(words), "{said:?}");
+    }
 }
 
 #[test]

@@ -131,6 +131,22 @@ pub fn bare(acts: Vec<Act>) -> Fault {
     })
 }
 
+/// Speaks on the bare TCP connection, then treats it by another fault. Each turn has what the peer
+/// sends, and what the client must answer: after anything else the connection ends.
+pub fn after_dialogue(turns: Vec<(Vec<u8>, Vec<u8>)>, then: Fault) -> Fault {
+    Arc::new(move |mut socket| {
+        set_patience(&socket);
+        for (sent, wanted) in &turns {
+            let mut answer = vec![0; wanted.len()];
+            let is_answered = socket.write_all(sent).and_then(|()| socket.read_exact(&mut answer));
+            if is_answered.is_err() || answer != *wanted {
+                return;
+            }
+        }
+        then(socket);
+    })
+}
+
 /// Serves correctly, but starts the handshake only after a pause.
 pub fn late(settings: &Settings, pause: Duration) -> Fault {
     let context = tls_server::context(settings).build();

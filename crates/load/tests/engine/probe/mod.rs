@@ -8,6 +8,8 @@ mod legacy;
 mod offers;
 mod settings;
 mod silence;
+mod starttls;
+mod trust;
 
 use std::net::SocketAddr;
 use std::sync::Arc;

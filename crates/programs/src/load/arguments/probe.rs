@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::Args;
 use tlslab_contract::spec::{SpecError, Trust};
-use tlslab_probe::{ProbeLimits, ProbeSpec, Topic};
+use tlslab_probe::{ProbeLimits, ProbeSpec, Service, Topic};
 
 use super::{names, read_spec, tls};
 use crate::load::problem::Problem;
@@ -21,6 +21,10 @@ pub struct ProbeCommand {
     /// resumption, compression, renegotiation, protections [default: all]
     #[arg(long, value_name = "TOPIC,...", value_delimiter = ',', value_parser = topic)]
     only: Vec<Topic>,
+
+    /// Turn to TLS from plain text, on each connection: smtp, imap, pop3, postgres, ldap
+    #[arg(long, value_name = "SERVICE", value_parser = service)]
+    starttls: Option<Service>,
 
     /// Name for SNI and the certificate check, instead of the host
     #[arg(long, value_name = "NAME")]
@@ -77,6 +81,7 @@ impl ProbeCommand {
         }
         let usual = ProbeLimits::default();
         Ok(ProbeSpec {
+            starttls: self.starttls,
             server_name: self.sni.clone(),
             trust: tls::trust(self.ca.as_deref(), self.insecure)?,
             allow: self.allow.clone(),
@@ -175,6 +180,13 @@ fn topic(text: &str) -> Result<Topic, String> {
     serde_json::from_value(text.into()).map_err(|_| {
         let known: Vec<String> = Topic::ALL.iter().map(name).collect();
         format!("unknown topic '{text}'; known: {}", known.join(", "))
+    })
+}
+
+fn service(text: &str) -> Result<Service, String> {
+    Service::ALL.into_iter().find(|service| service.name() == text).ok_or_else(|| {
+        let known = Service::ALL.map(Service::name);
+        format!("unknown service '{text}'; known: {}", known.join(", "))
     })
 }
 

@@ -6,7 +6,7 @@ use time::OffsetDateTime;
 use tlslab_probe::{
     Accepted, Chain, Compression, FailedProtocol, LargeHello, Named, Order, ProbeRecord,
     Protections, Protocol, Protocols, Refusal, Renegotiation, Resumption, Suite, Topic, Tries,
-    Unanswered,
+    TrustCode, TrustVerdict, Unanswered,
 };
 use tlslab_wire::wording::{counted, grouped};
 
@@ -20,7 +20,13 @@ const WIDTH: usize = 100;
 pub fn table(record: &ProbeRecord) -> String {
     let mut table = Table::default();
     let name = record.server_name.as_deref().unwrap_or("none");
-    table.row("target", &format!("{} ({}), SNI {name}", record.target, record.address));
+    let service = record.starttls.map(|service| format!(", STARTTLS of {}", service.name()));
+    let service = service.unwrap_or_default();
+    table.row("target", &format!("{} ({}), SNI {name}{service}", record.target, record.address));
+    if let Some(TrustVerdict { code, message }) = &record.trust {
+        let not = if *code == TrustCode::Trusted { "" } else { "not " };
+        table.row("trust", &format!("{not}trusted: {message}"));
+    }
     for found in &record.versions {
         table.row(&found.version.to_string(), &answer(found.accepted, found.refusal.as_ref()));
     }
