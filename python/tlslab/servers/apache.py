@@ -42,7 +42,10 @@ class Apache(ConfiguredServer):
     remedy = "apt-get install apache2-bin, or use another --target"
     template = "apache.conf.j2"
     syntax = APACHE
-    own_place = re.compile(r"Syntax error on line \d+ of \S+: ")
+    own_place = re.compile(
+        r"Syntax error on line \d+ of \S+: | Fatal error initialising mod_ssl, exiting\."
+        r"| Configuration Failed"
+    )
 
     @staticmethod
     def find() -> str | None:

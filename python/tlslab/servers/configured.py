@@ -41,8 +41,8 @@ class ConfiguredServer(ABC):
     remedy: str
     template: str
 
-    # How its files are read, if they are, and how it names places in the file that the lab made,
-    # which say nothing to the user.
+    # How its files are read, if they are; the parts of its words that say nothing to the user, as
+    # places in the file that the lab made.
     syntax: Syntax | None = None
     own_place: re.Pattern[str] = re.compile("$^")
 

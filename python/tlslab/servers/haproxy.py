@@ -28,7 +28,11 @@ class HAProxy(ConfiguredServer):
     remedy = "apt-get install haproxy, or use another --target"
     template = "haproxy.cfg.j2"
     syntax = HAPROXY
-    own_place = re.compile(r"\[?\S*haproxy\.cfg:\d+\]? ?:? ?|\s*Fatal errors found.*")
+    own_place = re.compile(
+        r"parsing \[\S*haproxy\.cfg:\d+\] : (?:'bind [^']*' in section '\w+' : )?"
+        r"|Proxy 'clients': | for bind '[^']*' at \[\S*haproxy\.cfg:\d+\]\."
+        r"| ?(?:Error\(s\)|Fatal errors) found in configuration(?: file : \S*haproxy\.cfg|\.)"
+    )
 
     # A single process has no other processes to end.
     end_signal = "KILL"
