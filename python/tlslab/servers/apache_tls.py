@@ -25,6 +25,8 @@ DEPTH = 16
 
 _WORD = re.compile(r'"((?:[^"\\]|\\.)*)"|\'((?:[^\'\\]|\\.)*)\'|(\S+)')
 
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+
 # Other TLS modules: what is said for them is not said for mod_ssl.
 _OTHERS = ("gnutls", "nss")
 
@@ -158,8 +160,8 @@ def _directive(line: str, file: str, number: int) -> Directive:
         re.sub(r"\\([\\\"'])", r"\1", double or single) or bare
         for double, single, bare in _WORD.findall(line)
     ]
-    if not words:
-        raise ConfigurationSyntaxError(f"{file}:{number}: a block has no name")
+    if not words or not _NAME.fullmatch(words[0]):
+        raise ConfigurationSyntaxError(f"{file}:{number}: no directive of Apache: {line}")
     return Directive(_NAMES.get(words[0].casefold(), words[0]), tuple(words[1:]), file, number)
 
 

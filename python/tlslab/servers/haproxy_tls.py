@@ -182,7 +182,7 @@ _ROWS = Rows(
 
 
 def read_directives(text: str, file: str, load: Loader) -> tuple[Directive, ...]:
-    """The sections of a file, each with its lines; lines before the first section stand alone.
+    """The sections of a file, each with its lines. A setting may stand alone.
 
     HAProxy includes no files. Raises ConfigurationSyntaxError.
     """
@@ -191,6 +191,9 @@ def read_directives(text: str, file: str, load: Loader) -> tuple[Directive, ...]
     inside: list[Directive] = []
     for each in (*_lines(text, file), None):
         if each is not None and each.name not in _SECTIONS:
+            if section is None and each.name not in _ROWS.single:
+                where = f"{each.file}:{each.line}"
+                raise ConfigurationSyntaxError(f"{where}: {each.name} is in no section of HAProxy")
             (found if section is None else inside).append(each)
             continue
         if section is not None:

@@ -136,8 +136,8 @@ def test_a_file_without_tls_is_refused() -> None:
 
 
 def test_included_files_take_the_place_of_their_include_below_the_root() -> None:
-    text = "ServerRoot /root\nIncludeOptional none\nInclude tls\nInclude lost"
-    found = part(text, None, **{"/root/tls": "SSLProtocol TLSv1.3"})
+    text = "ServerRoot /opt\nIncludeOptional none\nInclude tls\nInclude lost"
+    found = part(text, None, **{"/opt/tls": "SSLProtocol TLSv1.3"})
     assert lines(found) == ["SSLProtocol TLSv1.3"]
     assert found.ignored == ("Include (line 4)",)
     with pytest.raises(ConfigurationSyntaxError, match="includes itself"):
@@ -151,7 +151,8 @@ def test_included_files_take_the_place_of_their_include_below_the_root() -> None
         ("\n</VirtualHost>", "f:2: </virtualhost> closes no block"),
         ("<VirtualHost a", "f:1: '>' is missing"),
         ("<a>\n</b>\n</a>", "f:2: </b> closes no block"),
-        ("<>", "f:1: a block has no name"),
+        ("<>", "f:1: no directive of Apache"),
+        ("\nAH00526: Syntax error", "f:2: no directive of Apache: AH00526: Syntax error"),
     ],
 )
 def test_text_that_apache_refuses_is_refused(text: str, words: str) -> None:

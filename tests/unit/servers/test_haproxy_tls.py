@@ -118,6 +118,7 @@ def test_a_file_without_tls_is_refused() -> None:
     [
         ('global\n  log "a', "f:2: a quote is not closed"),
         ("frontend a\nbind :1 ssl crt", "f:2: crt has no value"),
+        ("ssl_protocols TLSv1.3;", "f:1: ssl_protocols is in no section of HAProxy"),
         (".if defined(A)\nglobal\n.endif", "f:1: .if is not evaluated"),
     ],
 )
