@@ -1,4 +1,4 @@
-"""`tlslab prove` on nginx: poor and good configurations, and live servers that are reverted."""
+"""`tlslab prove`: poor and good configurations on real servers; live servers are reverted."""
 
 import json
 import re
@@ -196,7 +196,7 @@ def test_a_dry_run_starts_and_writes_nothing(tlslab: Tlslab, tmp_path: Path) -> 
     ("arguments", "words"),
     [
         ((), "the present configuration is missing"),
-        (("--for", "apache", "--baseline", "poor.conf"), "'apache' is not"),
+        (("--for", "caddy", "--baseline", "poor.conf"), "'caddy' is not"),
         (("--for", "nginx", "--baseline", "none.conf"), "No such file"),
         (("--for", "nginx", "--baseline", "poor.conf"), "poor.pem cannot be read"),
         (("--url", "https://localhost:1/", "--apply", "a"), "--revert is missing"),
@@ -227,6 +227,134 @@ def test_wrong_usage_is_one_line_with_a_remedy(
     assert len(ended.errors) == 1
     assert words in ended.errors[0]
     assert "help: " in ended.err
+
+
+# The same poor server and a fragment in the syntax of the others; `{}` is a folder.
+POOR_OF = {
+    "apache": """
+ServerRoot {}
+SSLSessionCache "shmcb:${{APACHE_RUN_DIR}}/cache(512000)"
+<VirtualHost *:443>
+    SSLEngine on
+    SSLCertificateFile own.pem
+    SSLCertificateKeyFile own.key
+    SSLProtocol -all +TLSv1.2
+    SSLHonorCipherOrder on
+    SSLCipherSuite ECDHE-RSA-AES256-SHA
+    SSLOpenSSLConfCmd Curves secp384r1:prime256v1
+    ProxyPass / http://127.0.0.1:1/
+</VirtualHost>
+""",
+    "haproxy": """
+global
+    crt-base {}
+    ssl-default-bind-options ssl-max-ver TLSv1.2
+    ssl-default-bind-ciphers HIGH
+frontend web
+    bind :443 ssl crt own.pem ciphers ECDHE-RSA-AES256-SHA curves secp384r1:prime256v1
+    default_backend none
+""",
+}
+NEW_OF = {
+    "apache": "SSLProtocol -all +TLSv1.3\nSSLOpenSSLConfCmd Groups X25519\n",
+    "haproxy": "global\n    ssl-default-bind-options ssl-min-ver TLSv1.3 ssl-max-ver TLSv1.3\n"
+    "    ssl-default-bind-curves X25519\n",
+}
+LEFT_OUT = {"apache": "ProxyPass (line 12)", "haproxy": "default_backend (line 8)"}
+
+
+@pytest.mark.parametrize("server", list(POOR_OF))
+def test_the_files_of_other_servers_are_proved_on_them(
+    tlslab: Tlslab, server: str, tmp_path: Path
+) -> None:
+    own_certificate(tmp_path)
+    if server == "haproxy":
+        beside = tmp_path / "own.pem.key"
+        (tmp_path / "own.key").rename(beside)
+    (tmp_path / "poor.conf").write_text(POOR_OF[server].format(tmp_path), "utf-8")
+    (tmp_path / "new.conf").write_text(NEW_OF[server], "utf-8")
+    files = ("--baseline", "poor.conf", "--candidate", "new.conf")
+    how = ("--for", server, "--out", "r")
+    shown = tlslab.run("prove", *how, *files, "--dry-run")
+    assert shown.code == 0, shown.err
+    assert f"not taken: {LEFT_OUT[server]}" in shown.err
+    ended = tlslab.run("prove", *how, *files, "--json", TLSLAB_SHORT_RUNS="1")
+    assert ended.code in (1, 4), ended.err
+    found = json.loads(ended.out)
+    assert found["environment"]["target"]["name"] == server
+    before, after = (each["facts"] for each in found["environment"]["found"])
+    assert (before["tls"], before["suite"], before["group"], before["signature_scheme"]) == (
+        "1.2",
+        "TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA",
+        "P-384",
+        "rsa_pss_rsae_sha256",
+    )
+    # A fragment: the certificate stays.
+    assert (after["tls"], after["group"]) == ("1.3", "X25519")
+    assert after["signature_scheme"] == "rsa_pss_rsae_sha256"
+    assert [each["resume"] for each in found["environment"]["found"]] == ["ticket", "psk"]
+    # The verdict is the same trade-off as nginx's: the lost clients are named.
+    assert any(each["lost"] for each in _clients(found))
+    assert "it loses " in tlslab.run("report", "r").out
+
+
+@pytest.mark.parametrize("server", list(POOR_OF))
+def test_the_policies_choose_for_other_servers_too(
+    tlslab: Tlslab, server: str, tmp_path: Path
+) -> None:
+    own_certificate(tmp_path)
+    (tmp_path / "own.pem.key").write_bytes((tmp_path / "own.key").read_bytes())
+    (tmp_path / "poor.conf").write_text(POOR_OF[server].format(tmp_path), "utf-8")
+    arguments = ("--for", server, "--baseline", "poor.conf", "--out", "r", "--json")
+    ended = tlslab.run("prove", *arguments, TLSLAB_SHORT_RUNS="1")
+    assert ended.code in (1, 4), ended.err
+    before, after = json.loads(ended.out)["environment"]["found"]
+    assert (before["facts"]["tls"], after["facts"]["tls"]) == ("1.2", "1.3")
+    assert after["facts"]["signature_scheme"] == "ecdsa_secp256r1_sha256"
+    assert groups_of(after["offered"])[0] == "X25519"
+
+
+@pytest.mark.parametrize(
+    ("server", "text", "words"),
+    [
+        ("apache", "<VirtualHost a>\n", "my.conf:1: <VirtualHost> is not closed"),
+        ("apache", "<VirtualHost a>\n</VirtualHost>\n", "no server in it has TLS"),
+        ("haproxy", 'global\n  log "a\n', "my.conf:2: a quote is not closed"),
+        ("haproxy", "frontend a\n  bind :80\n", "no server in it has TLS"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_wrong_usage(
+    tlslab: Tlslab, server: str, text: str, words: str, tmp_path: Path
+) -> None:
+    (tmp_path / "my.conf").write_text(text, "utf-8")
+    ended = tlslab.run("prove", "--for", server, "--baseline", "my.conf")
+    assert ended.code == 2
+    assert len(ended.errors) == 1
+    assert words in ended.errors[0]
+
+
+@pytest.mark.parametrize(
+    ("server", "text", "words"),
+    [
+        (
+            "apache",
+            "SSLHonorCipherOrder on\nSSLProtocol TLSv1.9\n",
+            "the baseline: apache refuses my.conf:2: SSLProtocol TLSv1.9: ",
+        ),
+        (
+            "haproxy",
+            "global\n  ssl-default-bind-options ssl-min-ver TLSv1.9\n",
+            "the baseline: haproxy refuses my.conf:2: bind ssl-min-ver TLSv1.9: ",
+        ),
+    ],
+)
+def test_a_value_that_another_server_refuses_is_named_with_its_line(
+    tlslab: Tlslab, server: str, text: str, words: str, tmp_path: Path
+) -> None:
+    (tmp_path / "my.conf").write_text(text, "utf-8")
+    ended = tlslab.run("prove", "--for", server, "--baseline", "my.conf", "--quick", "--yes")
+    assert ended.code == 3
+    assert any(words in line for line in ended.errors), ended.err
 
 
 def test_a_value_that_nginx_refuses_is_named_with_its_line(tlslab: Tlslab, tmp_path: Path) -> None:

@@ -51,7 +51,8 @@ pub struct Settings {
     /// The application protocol to select, if the client offers it; empty: `http/1.1`. Over `h2`,
     /// requests are answered in HTTP/2.
     pub alpn: String,
-    /// Bytes of early data that tickets allow. The servers here reject all early data.
+    /// Bytes of early data that tickets allow. The servers here reject all early data, except
+    /// [`answers_early`](crate::peers::answers_early).
     pub early_data: u32,
     /// Whether a full TLS 1.3 handshake provides one ticket, and a resumed one none.
     pub renews_no_ticket: bool,

@@ -118,11 +118,15 @@ def _open_among(
     cells: Sequence[Measured], estimate: str, stopping: Stopping
 ) -> set[tuple[str, str]]:
     found = differing(cells, estimate)
-    beaten = {
-        b if (comparison.ratio > 1) == quantity(estimate).more_is_better else a
-        for (a, b), comparison in found.items()
-        if comparison is not None and _clearly(comparison, stopping.until)
-    }
+    beaten = set()
+    for pair, comparison in found.items():
+        if comparison is None or not _clearly(comparison, stopping.until):
+            continue
+        better = (comparison.ratio > 1) == quantity(estimate).more_is_better
+        winner, loser = pair if better else pair[::-1]
+        # Without TLS is no rival: what it beats may still be the best.
+        if not cells[winner].summary.without_tls:
+            beaten.add(loser)
     left = set()
     for (a, b), comparison in found.items():
         if comparison is not None:

@@ -107,6 +107,13 @@ def has(arguments: Sequence[str], options: Sequence[str]) -> bool:
     return any(word in options or word.partition("=")[0] in options for word in arguments)
 
 
+def gives_connections(given: Sequence[str]) -> bool:
+    """Whether the arguments, or a specification of theirs, say how many connections there are."""
+    options = given[: given.index("--")] if "--" in given else given
+    short = any(word.startswith("-c") for word in options)
+    return short or has(options, ("--connections", "--spec"))
+
+
 def conditions_of(given: Sequence[str]) -> list[str]:
     """The conditions among the arguments, each as one word `--fail-if=CONDITION`."""
     words = iter(given)

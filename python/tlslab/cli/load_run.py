@@ -35,6 +35,7 @@ from tlslab.cli.load_arguments import (
     WORDS,
     conditions_of,
     engine_arguments,
+    gives_connections,
     has,
     mode_of,
     own_options,
@@ -73,6 +74,10 @@ _OF_ONE = ("--trace", "--keylog", "--client-key", "--client-cert", "--source", "
 
 # Options for the engine's output, which the lab replaces by its own for several generators.
 _SHOWN = ("--json", "--events", "--progress")
+
+# The default of --connections for each worker, and the highest default: those of the engine.
+EACH = 32
+MOST = 10_000
 
 # The time limit for the engine to print a specification, in seconds.
 _PRINT_S = 30.0
@@ -307,6 +312,8 @@ def _by_several(given: Sequence[str], own: Mapping[str, str], watching: Watching
         _into(output, "ab", b"")
     side = Side.of(own.get(SERVER_METRICS))
     with watched(_LOAD, watching) as state, several_generators(wanted, policy) as pool:
+        if not gives_connections(given):
+            spec = with_default(spec, pool.workers(spec))
         kept_open = spec.get("requests_per_connection") == "unlimited"
         with _Beside(side, state, kept_open) as beside, _interrupted_once(pool):
             record, code = _measured(pool, spec, _Shown(beside, has(given, ("--events",)), True))
@@ -370,6 +377,22 @@ def pool_spec(given: Sequence[str], allowed: Sequence[str]) -> tuple[dict[str, A
     command = [require_program("tlslab-load"), "--json", "--print-spec", *hosts, *line]
     done = subprocess.run(command, capture_output=True, timeout=_PRINT_S, check=False)
     return answer_of(done), output
+
+
+def with_default(spec: dict[str, Any], workers: int) -> dict[str, Any]:
+    """The specification with enough connections for the workers of all generators; says how many.
+
+    The engine's own default is for the workers of one generator.
+    """
+    wanted, own, count = EACH * workers, int(spec["connections"]), spec["stop"].get("count")
+    number = max(own, min(wanted, MOST, wanted if count is None else int(count)))
+    why = "as for one generator"
+    if number == wanted:
+        why = f"{EACH} for each of {counted(workers, 'worker')}"
+    elif number > own:
+        why = "as many as --count" if number == count else f"{MOST:,} at most"
+    say(f"connections: {number:,} (default: {why})")
+    return {**spec, "connections": number}
 
 
 def _into(output: Path, mode: Literal["ab", "wb"], record: bytes) -> None:

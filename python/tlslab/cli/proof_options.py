@@ -38,6 +38,8 @@ class ReadServer(StrEnum):
     """Servers whose configuration files can be read."""
 
     nginx = "nginx"
+    apache = "apache"
+    haproxy = "haproxy"
 
 
 @options
@@ -46,8 +48,8 @@ class Options:
 
     server: ReadServer | None = option("Server whose configuration files these are.", "--for")
     baseline: Path | None = option(
-        "Present configuration: a file with ssl_* directives, a server block, or the output "
-        "of nginx -T. Only TLS settings are taken from it.",
+        "Present configuration: the server's file, the part of it with TLS, or the output of "
+        "nginx -T or apachectl -t -D DUMP_CONFIG. Only TLS settings are taken from it.",
         metavar="FILE",
     )
     candidate: Path | None = option(
@@ -56,7 +58,9 @@ class Options:
         metavar="FILE|DIR",
     )
     server_name: str | None = option(
-        "Name of the server block, if a file has several.", metavar="NAME", panel=SIDES
+        "Name of the server block, virtual host or frontend, if a file has several.",
+        metavar="NAME",
+        panel=SIDES,
     )
     key: list[str] | None = option(
         "Kind of the baseline's certificate key, if its file cannot be read: rsa-2048; repeatable.",

@@ -30,6 +30,7 @@ from tlslab.lab.proof.reading import (
     candidate_of,
     check_keys,
     read_configuration,
+    syntax_of,
     with_default_certificate,
     with_key,
 )
@@ -78,7 +79,7 @@ def _target(given: Options) -> str:
         if given.server is None or given.baseline is None:
             raise UsageError(
                 "the present configuration is missing",
-                "give --for nginx --baseline FILE, or a live server: "
+                "give --for SERVER --baseline FILE, or a live server: "
                 "--url URL --apply COMMAND --revert COMMAND",
             )
         return given.server.value
@@ -122,11 +123,12 @@ def _configurations(given: Options) -> tuple[Configuration, Configuration]:
     assert given.baseline is not None
     keys = tuple(given.key or ())
     check_keys(keys)
-    how = ReadingOptions("--baseline", given.server_name, keys)
+    syntax = syntax_of(_target(given))
+    how = ReadingOptions("--baseline", syntax, given.server_name, keys)
     before = with_default_certificate(read_configuration(given.baseline, BASELINE, how), how)
     policies = policies_named(given.policy or ())
     after = candidate_of(
-        given.candidate, before, policies, ReadingOptions("--candidate", given.server_name)
+        given.candidate, before, policies, ReadingOptions("--candidate", syntax, given.server_name)
     )
     if given.candidate is None and not given.keep_certificate:
         after = with_key(after, before)

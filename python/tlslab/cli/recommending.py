@@ -15,6 +15,7 @@ from tlslab.advice.emit import Offer
 from tlslab.advice.policy import policies_named
 from tlslab.cli.console import WIDTH, conclude, err, say
 from tlslab.cli.ending import EXIT_VERDICT
+from tlslab.cli.proof_options import ReadServer
 from tlslab.domain.errors import CannotRunError, UsageError
 from tlslab.domain.recommendation import Aim, RecommendedChoice
 from tlslab.domain.wording import counted
@@ -67,8 +68,9 @@ def recommended(
         for line in explanation(found.choice, found.field.grounds, about, day, details):
             say(line)
         _weighed(found.choice, details)
-        if server == "nginx":
-            say(f"next: tlslab prove --for nginx --baseline YOURS --candidate {quote(str(folder))}")
+        if server in list(ReadServer):
+            proof = f"tlslab prove --for {server} --baseline YOURS"
+            say(f"next: {proof} --candidate {quote(str(folder))}")
     if file is None and not as_json:
         sys.stdout.write(text)
     return conclude(_conclusion(found, about.title, file), 0)

@@ -12,6 +12,9 @@ MEASURED: tuple[Measure, ...] = ("new", "resumed", "request")
 # The level of the factor `resumed` of the cells in which new and resumed connections are measured.
 SHARES: Mapping[Measure, str] = {"new": "0%", "resumed": "100%"}
 
+# The column of the combinations' table with the reasons of what has no value.
+NO_RESULT = "no result"
+
 
 @dataclass(frozen=True)
 class Mix:

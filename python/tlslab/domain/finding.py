@@ -8,6 +8,7 @@ from tlslab.contract.record import Facts
 from tlslab.domain.estimate import Estimate
 from tlslab.domain.estimates import RATIO, quantity
 from tlslab.domain.figure import DataTable, Figure, TextBlock
+from tlslab.domain.names import NO_TLS
 from tlslab.domain.plan import Excluded
 from tlslab.domain.proof import Proof
 from tlslab.domain.run import Environment
@@ -241,6 +242,11 @@ class CellSummary:
     lower_bounds: tuple[str, ...] = ()
     unsaturated: tuple[str, ...] = ()
     left_open: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def without_tls(self) -> bool:
+        """Whether the cell is the baseline of what TLS costs: it has no rank and is no advice."""
+        return self.factors.get("tls") == NO_TLS
 
     def is_bound(self, estimate: str) -> bool:
         """Whether an estimate is a lower bound, because the generator was the limit.

@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from tlslab.servers.apache_tls import APACHE
 from tlslab.servers.base import pinned
 from tlslab.servers.configured import ConfiguredServer, ask, is_up
 from tlslab.servers.process import ServerProcess, wait_until
@@ -40,6 +41,11 @@ class Apache(ConfiguredServer):
     name = "apache"
     remedy = "apt-get install apache2-bin, or use another --target"
     template = "apache.conf.j2"
+    syntax = APACHE
+    own_place = re.compile(
+        r"Syntax error on line \d+ of \S+: | Fatal error initialising mod_ssl, exiting\."
+        r"| Configuration Failed"
+    )
 
     @staticmethod
     def find() -> str | None:

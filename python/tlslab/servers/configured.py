@@ -19,6 +19,7 @@ from tlslab.servers.dhparam import write_parameters
 from tlslab.servers.openssl import cipher_list, group_list, tls13_suites
 from tlslab.servers.process import Processes, ServerProcess, wait_until
 from tlslab.servers.rendering import FOLDER, PATH, render, write_document
+from tlslab.servers.tls_part import Syntax
 
 TEST_S = 30
 
@@ -39,6 +40,11 @@ class ConfiguredServer(ABC):
     name: str
     remedy: str
     template: str
+
+    # How its files are read, if they are; the parts of its words that say nothing to the user, as
+    # places in the file that the lab made.
+    syntax: Syntax | None = None
+    own_place: re.Pattern[str] = re.compile("$^")
 
     # The signal that ends the server when the lab is killed.
     end_signal: str = "TERM"
@@ -115,6 +121,13 @@ class ConfiguredServer(ABC):
 
     def _refusing(self, words: str) -> CannotRunError:
         """The error for a configuration that the server refuses in these words."""
+        given = self._setting.configuration
+        if given is not None and self.syntax is not None:
+            said = self.own_place.sub("", words).strip()
+            return CannotRunError(
+                f"{self.name} refuses {self.syntax.at_fault(given, said)}: {said}",
+                f"correct this directive; `{self.syntax.checks}` checks the whole file",
+            )
         return CannotRunError(f"{self.name} refuses its configuration: {words}", LAB_S_OWN)
 
     def _certify(self) -> list[CertificateFiles]:

@@ -9,6 +9,7 @@ from typing import Any
 from tlslab.domain.errors import CannotRunError
 from tlslab.servers.base import Setting
 from tlslab.servers.configured import ConfiguredServer, ask
+from tlslab.servers.haproxy_tls import HAPROXY
 from tlslab.servers.openssl import is_weak
 from tlslab.servers.rendering import FOLDER, NAME, render
 
@@ -26,6 +27,12 @@ class HAProxy(ConfiguredServer):
     name = "haproxy"
     remedy = "apt-get install haproxy, or use another --target"
     template = "haproxy.cfg.j2"
+    syntax = HAPROXY
+    own_place = re.compile(
+        r"parsing \[\S*haproxy\.cfg:\d+\] : (?:'bind [^']*' in section '\w+' : )?"
+        r"|Proxy 'clients': | for bind '[^']*' at \[\S*haproxy\.cfg:\d+\]\."
+        r"| ?(?:Error\(s\)|Fatal errors) found in configuration(?: file : \S*haproxy\.cfg|\.)"
+    )
 
     # A single process has no other processes to end.
     end_signal = "KILL"
@@ -52,6 +59,8 @@ class HAProxy(ConfiguredServer):
     def _command(self, config: Path) -> list[str]:
         command = [self._program, "-db", "-f", str(config)]
         setting = self._setting
+        if setting.configuration is not None:
+            return command
         values = {
             "weak": is_weak(setting.suites, setting.dh_bits),
             "tickets": setting.resume in ("psk", "psk-only"),
@@ -77,6 +86,10 @@ class HAProxy(ConfiguredServer):
                 "put it before another server as front, or use another --target",
             )
         for files in self._certificates:
+            if files.key in (files.certificate, Path(f"{files.certificate}.key")):
+                # The user's own, as HAProxy takes them: no copy is made of a private key.
+                self._bundles.append(files.certificate)
+                continue
             bundle = files.certificate.with_suffix(".bundle")
             bundle.touch(mode=0o600)
             bundle.write_bytes(files.certificate.read_bytes() + files.key.read_bytes())

@@ -8,9 +8,8 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from tlslab.domain.errors import CannotRunError
 from tlslab.servers.configured import ConfiguredServer, ask
-from tlslab.servers.nginx_tls import at_fault
+from tlslab.servers.nginx_tls import NGINX
 
 WORKER_CONNECTIONS = 16384
 
@@ -21,6 +20,8 @@ class Nginx(ConfiguredServer):
     name = "nginx"
     remedy = "apt-get install nginx-light, or use another --target"
     template = "nginx.conf.j2"
+    syntax = NGINX
+    own_place = re.compile(r" in \S*nginx\.conf:\d+$")
 
     @staticmethod
     def find() -> str | None:
@@ -46,17 +47,6 @@ class Nginx(ConfiguredServer):
             return None
         found = re.search(r"\[emerg\] (?:\d+#\d+: )?(.*)", reported)
         return found[1] if found else " ".join(reported.split())
-
-    def _refusing(self, words: str) -> CannotRunError:
-        given = self._setting.configuration
-        if given is None:
-            return super()._refusing(words)
-        # The place in the file that the lab made says nothing to the user.
-        said = re.sub(r" in \S*nginx\.conf:\d+$", "", words)
-        return CannotRunError(
-            f"nginx refuses {at_fault(given, said)}: {said}",
-            "correct this directive; `nginx -t` checks the whole file",
-        )
 
     def _processes(self) -> int:
         return 1 + self._setting.workers

@@ -5,8 +5,10 @@ not, up to a semicolon or a brace; a backslash escapes a character; `#` starts a
 word could start.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+
+from tlslab.servers.tls_part import ConfigurationSyntaxError, Directive, Loader
 
 # A file with deeper includes must include itself.
 DEPTH = 16
@@ -21,24 +23,6 @@ _HEAD = "# configuration file "
 # The content of such blocks is a program in another language.
 _PROGRAMS = ("_by_lua_block", "_by_njs_block")
 
-# The files that the pattern of an `include` names, with their content.
-Loader = Callable[[str], Mapping[str, str]]
-
-
-class NginxSyntaxError(Exception):
-    """The text is not an nginx configuration; the message names file and line."""
-
-
-@dataclass(frozen=True)
-class Directive:
-    """A directive; `block` is None for one that ends with a semicolon."""
-
-    name: str
-    args: tuple[str, ...]
-    file: str
-    line: int
-    block: "tuple[Directive, ...] | None" = None
-
 
 @dataclass(frozen=True)
 class _Token:
@@ -52,7 +36,7 @@ class _Token:
 
 
 def read_directives(text: str, file: str, load: Loader) -> tuple[Directive, ...]:
-    """The directives of a file, or of the output of `nginx -T`. Raises NginxSyntaxError.
+    """The directives of a file, or of the output of `nginx -T`. Raises ConfigurationSyntaxError.
 
     Included files take the place of their `include`; if `load` does not find the file, the
     `include` stays a directive.
@@ -87,7 +71,7 @@ def _included(directives: tuple[Directive, ...], load: Loader, depth: int) -> It
             continue
         files = load(each.args[0]) if each.name == "include" and len(each.args) == 1 else {}
         if files and depth == 0:
-            raise NginxSyntaxError(f"{each.file}:{each.line}: a file includes itself")
+            raise ConfigurationSyntaxError(f"{each.file}:{each.line}: a file includes itself")
         if not files:
             yield each
         for name, text in files.items():
@@ -116,17 +100,17 @@ def _block(
         place += 1
         if token.ends("}"):
             if not inner or words:
-                raise NginxSyntaxError(f'{file}:{token.line}: unexpected "}}"')
+                raise ConfigurationSyntaxError(f'{file}:{token.line}: unexpected "}}"')
             return tuple(found), place
         if not (token.ends(";") or token.ends("{")):
             words.append(token)
             continue
         if not words:
-            raise NginxSyntaxError(f'{file}:{token.line}: unexpected "{token.text}"')
+            raise ConfigurationSyntaxError(f'{file}:{token.line}: unexpected "{token.text}"')
         block = None
         if token.ends("{"):
             if levels == 0:
-                raise NginxSyntaxError(
+                raise ConfigurationSyntaxError(
                     f"{file}:{token.line}: blocks are nested deeper than {LEVELS} levels"
                 )
             block, place = _block(tokens, place, file, levels - 1)
@@ -134,7 +118,7 @@ def _block(
         found.append(Directive(name, tuple(args), file, words[0].line, block))
         words = []
     if inner or words:
-        raise NginxSyntaxError(f"{file}: the file ends within a directive")
+        raise ConfigurationSyntaxError(f"{file}: the file ends within a directive")
     return tuple(found), place
 
 
@@ -189,7 +173,7 @@ def _word(text: str, place: int, where: str) -> tuple[str, int]:
         word += char
         place += 1
     if quote:
-        raise NginxSyntaxError(f"{where}: a quote is not closed")
+        raise ConfigurationSyntaxError(f"{where}: a quote is not closed")
     return word, place
 
 
@@ -200,4 +184,4 @@ def _program_end(text: str, place: int, where: str) -> int:
         depth += {"{": 1, "}": -1}.get(text[end], 0)
         if depth == 0:
             return end
-    raise NginxSyntaxError(f"{where}: a block is not closed")
+    raise ConfigurationSyntaxError(f"{where}: a block is not closed")

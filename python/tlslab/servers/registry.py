@@ -19,6 +19,7 @@ from tlslab.servers.node import Node, find_node
 from tlslab.servers.process import ServerGroup
 from tlslab.servers.programs import REMEDY, has_openssl
 from tlslab.servers.reference import Reference, RustlsReference, find_reference
+from tlslab.servers.tls_part import Syntax
 from tlslab.servers.tomcat import Tomcat, find_tomcat
 
 
@@ -45,6 +46,7 @@ class Kind:
     - `http2`: the server speaks HTTP/2.
     - `warm_up_ms`: how long a fresh server needs load until its cost is stable.
     - `restart_per_trial`: the cost grows with time, so that each trial gets a fresh server.
+    - `syntax`: how its files are read, for a proof; None: they are not.
     - `no_samples`: the reason that samples of its call stacks are useless; empty if they are not.
     """
 
@@ -59,6 +61,7 @@ class Kind:
     http2: bool = True
     warm_up_ms: int = 0
     restart_per_trial: bool = False
+    syntax: Syntax | None = None
     no_samples: str = ""
 
     @property
@@ -141,16 +144,26 @@ _KINDS = (
         _ONE_RESPONSE,
         front=Nginx,
         plain=True,
+        syntax=Nginx.syntax,
     ),
-    Kind("apache", _configured(Apache), Apache, Apache.remedy, _WORKERS_AND_DH, plain=True),
+    Kind(
+        "apache",
+        _configured(Apache),
+        Apache,
+        Apache.remedy,
+        _WORKERS_AND_DH | {"configuration"},
+        plain=True,
+        syntax=Apache.syntax,
+    ),
     Kind(
         "haproxy",
         _configured(HAProxy),
         HAProxy,
         HAProxy.remedy,
-        _STAPLES,
+        _STAPLES | {"configuration"},
         front=HAProxy,
         plain=True,
+        syntax=HAProxy.syntax,
     ),
     Kind(
         "caddy",

@@ -94,6 +94,8 @@ def _unsaid(summary: Summary) -> tuple[str, ...]:
 
 
 def _table(summary: Summary, table: DataTable) -> DataTable:
+    if summary.experiment.kind == "effects":
+        return effects.with_reasons(table, summary)
     if table.caption:
         return table
     if table.id == "round_trips":

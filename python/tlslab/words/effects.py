@@ -1,11 +1,13 @@
 """The sentences of runs of the kind `effects`."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from tlslab.domain.effects import Measure
+from tlslab.domain.effects import NO_RESULT, SHARES, Measure
 from tlslab.domain.estimates import quantity
 from tlslab.domain.factors import FACTORS
+from tlslab.domain.figure import DataTable, TableCell
 from tlslab.domain.finding import Summary, Values
 from tlslab.domain.wording import (
     capital,
@@ -19,7 +21,7 @@ from tlslab.domain.wording import (
 from tlslab.words.numbers import with_interval
 from tlslab.words.round_trips import waits_less
 from tlslab.words.sentence import Sentences
-from tlslab.words.validity import message
+from tlslab.words.validity import message, reasons_words
 
 Cells = tuple[str, ...]
 
@@ -117,6 +119,36 @@ def _open(values: Values, cells: Cells, summary: Summary) -> str:
 
 def _nothing(values: Values, cells: Cells, summary: Summary) -> str:
     return "No two combinations have a valid result."
+
+
+def with_reasons(table: DataTable, summary: Summary) -> DataTable:
+    """The table of combinations with the reason in each row that lacks a value."""
+    if NO_RESULT not in table.columns:
+        return table
+    rows = (
+        (*row[:-1], _reasons(str(row[0]), summary) if None in _values(row) else None)
+        for row in table.rows
+    )
+    return replace(table, rows=tuple(rows))
+
+
+def _values(row: Sequence[TableCell]) -> Sequence[TableCell]:
+    """The values of a combination, without name, negotiated settings, round trips and ratios."""
+    return row[3:-1:2]
+
+
+def _reasons(label: str, summary: Summary) -> str:
+    """The reasons of a combination's cells, each with what it measures."""
+    varied = summary.experiment.baseline
+    of_share = {share: measure for measure, share in SHARES.items()}
+    found = [(cell.factors, reasons_words(cell)) for cell in summary.cells]
+    found += [(each.factors, each.reason) for each in summary.excluded]
+    said = [
+        f"{of_share.get(factors.get('resumed', ''), 'all')}: {reason}"
+        for factors, reason in found
+        if reason and short_label({name: factors[name] for name in varied}) == label
+    ]
+    return "; ".join(dict.fromkeys(said)) or "not measured"
 
 
 def method(summary: Summary) -> tuple[str, ...]:

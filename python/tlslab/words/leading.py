@@ -196,6 +196,17 @@ def _nothing_ranked(values: Values, cells: Sequence[str], summary: Summary) -> s
     return "No cell has a result that may be ranked: the warnings say why."
 
 
+def _without_tls(values: Values, cells: Sequence[str], summary: Summary) -> str:
+    """What TLS costs: the baseline has no rank."""
+    if values["ratio"] is None:
+        return "Without TLS is the baseline, and not ranked."
+    cost = quantity(values["estimate"]).dimension == "cost"
+    of = "the server's time for a new connection" if cost else "the rate of new connections"
+    times = with_interval(values["ratio"], unit="times")
+    name = compared_name(summary, values["cell"])
+    return f"Without TLS is the baseline, and not ranked: {of} with {name} is {times} that."
+
+
 SENTENCES: Sentences = {
     "alike": _alike,
     "alone": _alone,
@@ -211,4 +222,5 @@ SENTENCES: Sentences = {
     "others_lead_elsewhere": _others_lead,
     "too_wide": _too_wide,
     "without_place": _without_place,
+    "without_tls": _without_tls,
 }

@@ -12,7 +12,13 @@ import pytest
 from factories.capacity import made_by
 from factories.run import made_run
 from tlslab.cli import load_run
-from tlslab.cli.load_arguments import MODES, conditions_of, engine_arguments, own_options
+from tlslab.cli.load_arguments import (
+    MODES,
+    conditions_of,
+    engine_arguments,
+    gives_connections,
+    own_options,
+)
 from tlslab.cli.load_beside import beside_table
 from tlslab.cli.load_run import pool_spec
 from tlslab.cli.watching import ANYWHERE
@@ -147,13 +153,51 @@ def test_a_condition_fails_the_load_of_several_generators(
     monkeypatch.setattr(load_run, "several_generators", lambda *_: nullcontext(Pool()))
     monkeypatch.setattr(load_run, "_measured", lambda *_: (made_by(record, 2), 0))
     monkeypatch.setattr(load_run, "run_engine", run_engine)
-    form = ["--json"] if as_json else []
-    assert load_run.load(["--generators", "2", *form, "URL", "--fail-if", "rate>0"]) == 1
+    form, condition = ["--json"] if as_json else [], ["--fail-if", "rate>0"]
+    assert load_run.load(["--generators", "2", "-c", "2", *form, "URL", *condition]) == 1
     assert lines == [["merge", "--fail-if=rate>0", *form]]
     err = capfd.readouterr().err
     assert "--fail-if 'rate>0': 5.0 connections/s\n" in err
     assert "of one engine" not in err
     assert as_json != ("a condition of --fail-if holds, see above: exit 1" in err)
+
+
+@pytest.mark.parametrize(
+    ("own", "count", "workers", "number", "words"),
+    [
+        (32, None, 3, 96, "32 for each of 3 workers"),
+        (500, None, 2, 500, "as for one generator"),
+        (32, 40, 2, 40, "as many as --count"),
+        (32, None, 400, 10_000, "10,000 at most"),
+        (32, None, 1, 32, "32 for each of 1 worker"),
+    ],
+)
+def test_several_generators_have_a_default_for_all_of_their_workers(
+    own: int,
+    count: int | None,
+    workers: int,
+    number: int,
+    words: str,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    spec = {"connections": own, "stop": {"duration_ms": 1} if count is None else {"count": count}}
+    assert load_run.with_default(spec, workers) == {**spec, "connections": number}
+    assert capfd.readouterr().err == f"connections: {number:,} (default: {words})\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "gives"),
+    [
+        ("-c 8 URL", True),
+        ("-c8 URL", True),
+        ("--connections=8 URL", True),
+        ("--spec - URL", True),
+        ("--ca x URL", False),
+        ("-- -c", False),
+    ],
+)
+def test_a_given_number_of_connections_is_seen_in_every_form(line: str, gives: bool) -> None:
+    assert gives_connections(line.split()) is gives
 
 
 @pytest.mark.parametrize(
@@ -226,7 +270,7 @@ def test_a_file_that_cannot_be_written_is_named_and_the_record_printed(
     monkeypatch.setattr(load_run, "pool_spec", lambda *_: ({}, place))
     monkeypatch.setattr(load_run, "several_generators", lambda *_: nullcontext(Pool()))
     monkeypatch.setattr(load_run, "_measured", measured)
-    given = ["--generators", "2", "--output", str(place), "URL"]
+    given = ["--generators", "2", "-c", "2", "--output", str(place), "URL"]
     with pytest.raises(CannotRunError, match=r"cannot write .*: No such file"):
         load_run.load(given)
     assert runs == []

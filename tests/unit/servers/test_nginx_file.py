@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tlslab.servers.nginx_file import NginxSyntaxError, dumped, read_directives
+from tlslab.servers.nginx_file import dumped, read_directives
+from tlslab.servers.tls_part import ConfigurationSyntaxError
 
 
 def read(text: str, **files: str) -> list[tuple[str, tuple[str, ...]]]:
@@ -46,7 +47,7 @@ def test_a_program_in_another_language_is_passed_over() -> None:
     "text", ["a b", "a {", "}", ";", 'a "b;', "a { b }", "{ }", "x_by_lua_block { {"]
 )
 def test_text_that_nginx_refuses_is_refused(text: str) -> None:
-    with pytest.raises(NginxSyntaxError, match="f"):
+    with pytest.raises(ConfigurationSyntaxError, match="f"):
         read(text)
 
 
@@ -60,7 +61,7 @@ def test_included_files_take_the_place_of_their_include() -> None:
 
 
 def test_a_file_that_includes_itself_is_refused() -> None:
-    with pytest.raises(NginxSyntaxError, match="includes itself"):
+    with pytest.raises(ConfigurationSyntaxError, match="includes itself"):
         read("include x;", x="include x;")
 
 
@@ -80,7 +81,7 @@ def test_a_dump_of_nginx_is_split_into_its_files() -> None:
 def test_any_text_is_read_or_refused(text: str) -> None:
     try:
         found = read(text)
-    except NginxSyntaxError:
+    except ConfigurationSyntaxError:
         return
     assert all(isinstance(name, str) for name, _ in found)
 
@@ -93,12 +94,14 @@ def test_words_in_quotes_come_back_as_they_were(words: list[str]) -> None:
 
 @pytest.mark.parametrize("close", ["", "}"])
 def test_blocks_without_end_are_refused_in_one_line(close: str) -> None:
-    with pytest.raises(NginxSyntaxError, match="f:1: blocks are nested deeper than 32 levels"):
+    with pytest.raises(
+        ConfigurationSyntaxError, match="f:1: blocks are nested deeper than 32 levels"
+    ):
         read("a{" * 3000 + close * 3000)
 
 
 def test_deep_blocks_in_included_files_are_read_or_refused() -> None:
     """Each file nests blocks to the limit, and includes itself in the innermost one."""
     deep = "a{" * 32 + "include x;" + "}" * 32
-    with pytest.raises(NginxSyntaxError, match="includes itself"):
+    with pytest.raises(ConfigurationSyntaxError, match="includes itself"):
         read(deep, x=deep)

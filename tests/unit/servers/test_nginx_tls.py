@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from tlslab.domain.configuration import Configuration
-from tlslab.servers.nginx_file import read_directives
-from tlslab.servers.nginx_tls import NginxChoiceError, NginxTls, at_fault, tls_part
+from tlslab.servers.nginx_tls import NGINX
+from tlslab.servers.tls_part import ChoiceError, TlsPart
 
 SITE = """
 user root; load_module /evil.so;
@@ -25,11 +25,11 @@ http {
 """
 
 
-def part(text: str, name: str | None = None) -> NginxTls:
-    return tls_part(read_directives(text, "f", lambda _: {}), name)
+def part(text: str, name: str | None = None) -> TlsPart:
+    return NGINX.part(NGINX.read(text, "f", lambda _: {}), name)
 
 
-def settings(found: NginxTls) -> dict[str, tuple[str, ...]]:
+def settings(found: TlsPart) -> dict[str, tuple[str, ...]]:
     return {each.name: each.args for each in found.settings}
 
 
@@ -41,7 +41,7 @@ def test_a_server_has_its_own_directives_and_those_around_it() -> None:
         "ssl_session_cache": ("shared:a:10m",),
         "ssl_conf_command": ("Ciphersuites", "TLS_AES_128_GCM_SHA256"),
     }
-    assert found.pairs == (("/a.pem", "/a.key"),)
+    assert found.pairs == (("/a.pem", ("/a.key",)),)
     assert found.http2
     assert found.names == ("a.example", "b.example")
 
@@ -73,9 +73,9 @@ server { listen 2 ssl; server_name b; ssl_protocols TLSv1.3; }"""
 
 def test_of_several_servers_one_is_named() -> None:
     assert settings(part(TWO, "b")) == {"ssl_protocols": ("TLSv1.3",)}
-    with pytest.raises(NginxChoiceError, match="2 servers with different TLS: a, b"):
+    with pytest.raises(ChoiceError, match="2 servers with different TLS: a, b"):
         part(TWO)
-    with pytest.raises(NginxChoiceError, match="has the name c"):
+    with pytest.raises(ChoiceError, match="has the name c"):
         part(TWO, "c")
 
 
@@ -84,7 +84,7 @@ def test_servers_with_equal_tls_are_one() -> None:
 
 
 def test_a_file_without_tls_is_refused() -> None:
-    with pytest.raises(NginxChoiceError, match="no server in it has TLS"):
+    with pytest.raises(ChoiceError, match="no server in it has TLS"):
         part("server { listen 80; }")
 
 
@@ -125,4 +125,4 @@ def test_a_refusal_names_the_line_and_the_directive(tmp_path: Path, words: str, 
     )
     lines = ("ssl_session_timeout soon;", "ssl_protocols TLSv1.2 TLSv1.9;", "ssl_ciphers NONE;")
     found = Configuration("baseline", str(file), lines, ())
-    assert at_fault(found, words) == place.format(file)
+    assert NGINX.at_fault(found, words) == place.format(file)

@@ -178,6 +178,34 @@ pub fn secured(settings: &Settings, acts: Vec<Act>) -> Fault {
     Arc::new(move |socket| after_handshake(&context, socket, &acts))
 }
 
+/// Answers a request in early data with the server's first flight, and closes the session with it,
+/// as nginx does. A request after the handshake is answered once.
+pub fn answers_early(settings: &Settings) -> Fault {
+    const RESPONSE: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx";
+    let context = tls_server::context(settings).build();
+    Arc::new(move |socket| {
+        set_patience(&socket);
+        let held = HeldBack { socket, unsent: Vec::new() };
+        let mut ssl = Ssl::new(&context).unwrap();
+        ssl.set_accept_state();
+        let mut stream = SslStream::new(ssl, held).unwrap();
+        let mut request = [0; 4096];
+        let answered = match stream.read_early_data(&mut request) {
+            Ok(0) => {
+                stream.accept().is_ok()
+                    && stream.read(&mut request).is_ok()
+                    && stream.write_all(RESPONSE).is_ok()
+            }
+            Ok(_) => stream.write_early_data(RESPONSE).is_ok(),
+            Err(_) => false,
+        };
+        if answered && stream.shutdown().is_ok() {
+            // Sends what was held back, and waits for the client's end.
+            let _ = stream.get_mut().read_to_end(&mut Vec::new());
+        }
+    })
+}
+
 /// Makes the handshake, and sends these bytes together with the end of the handshake.
 pub fn unasked(settings: &Settings, bytes: impl Into<Vec<u8>>) -> Fault {
     let context = tls_server::context(settings).build();

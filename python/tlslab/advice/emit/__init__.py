@@ -2,7 +2,8 @@
 
 `FORMS` has a row for each server. Lines are templates (`rows`); a module per server has what a
 template cannot say. `tlslab recommend` writes these files, reports quote them (`REPORTED`), and
-`tlslab prove` takes nginx's as a candidate.
+`tlslab prove` takes those of servers whose files it
+reads as candidates.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -7,7 +7,7 @@ import numpy as np
 from tlslab.analysis.compare import Measured, paired_logs
 from tlslab.analysis.effects.ratios import Effect, MeasureValues, at_levels
 from tlslab.analysis.stats.estimate import estimate, mean_interval
-from tlslab.domain.effects import SHARES
+from tlslab.domain.effects import NO_RESULT, SHARES
 from tlslab.domain.estimate import Estimate
 from tlslab.domain.estimates import RATIO, ROUND_TRIPS, quantity
 from tlslab.domain.figure import DataTable, Figure, Series, TableCell
@@ -81,6 +81,10 @@ def tables(
     if not found:
         return ()
     heads = tuple(each.measure for each in measured)
+    combinations = _ordered(varied, measured, cells)
+    lacks = any(not each.values.get(key) for each in measured for key in combinations)
+    # The sentences are filled in with those of the cells' reasons.
+    why = (NO_RESULT,) if lacks else ()
     return (
         DataTable(
             id="effects-table",
@@ -95,10 +99,13 @@ def tables(
             id="combinations-table",
             title="Each combination",
             caption=f"{'; '.join(dict.fromkeys(_unit(m.estimate) for m in measured))}. "
-            "Ratios to the first row. Round trips to the first byte of a new connection, TCP and "
-            "request included.",
-            columns=("combination", "negotiated", "round trips", *_columns(heads)),
-            rows=tuple(_combination_rows(varied, measured, cells)),
+            f"Ratios to the first row{' with a value' if lacks else ''}. Round trips to the first "
+            "byte of a new connection, TCP and request included.",
+            columns=("combination", "negotiated", "round trips", *_columns(heads), *why),
+            rows=tuple(
+                (*row, *[None for _ in why])
+                for row in _combination_rows(varied, measured, cells, combinations)
+            ),
         ),
     )
 
@@ -143,8 +150,10 @@ def _combination_rows(
     varied: Varied,
     measured: Sequence[MeasureValues],
     cells: Sequence[Measured],
+    combinations: Sequence[frozenset[tuple[str, str]]],
 ) -> Iterator[tuple[TableCell, ...]]:
-    combinations = _ordered(varied, measured)
+    bases = [next((key for key in combinations if each.values.get(key)), frozenset())
+             for each in measured]  # fmt: skip
     new = {
         frozenset((n, c.summary.factors[n]) for n in varied): c
         for c in cells
@@ -162,14 +171,17 @@ def _combination_rows(
             ", ".join(filter(None, taken)) or None,
             None if trips is None else trips.value,
         ]
-        for each in measured:
-            row += [_value(each, key), _ratio(each, key, combinations[0])]
+        for each, base in zip(measured, bases, strict=True):
+            row += [_value(each, key), _ratio(each, key, base)]
         yield tuple(row)
 
 
-def _ordered(varied: Varied, measured: Sequence[MeasureValues]) -> list[frozenset[tuple[str, str]]]:
-    """The combinations with a value, in the order of their levels."""
-    known = dict.fromkeys(key for each in measured for key in each.values)
+def _ordered(
+    varied: Varied, measured: Sequence[MeasureValues], cells: Sequence[Measured] = ()
+) -> list[frozenset[tuple[str, str]]]:
+    """The combinations with a value, and those of `cells`, in the order of their levels."""
+    known = {key for each in measured for key in each.values}
+    known |= {frozenset((n, cell.summary.factors[n]) for n in varied) for cell in cells}
     return sorted(known, key=lambda key: [varied[n].index(dict(key)[n]) for n in varied])
 
 
@@ -187,7 +199,7 @@ def _value(measured: MeasureValues, key: frozenset[tuple[str, str]]) -> Estimate
 def _ratio(
     measured: MeasureValues, key: frozenset[tuple[str, str]], first: frozenset[tuple[str, str]]
 ) -> Estimate | None:
-    """The ratio to the first combination, paired by block; None for that one itself."""
+    """The ratio to the combination `first`, paired by block; None for that one itself."""
     logs = paired_logs(measured.values.get(key, {}), measured.values.get(first, {}))
     if key == first or not len(logs):
         return None

@@ -11,9 +11,10 @@ from tlslab.analysis.matrix.findings import place_of
 from tlslab.analysis.matrix.servers import Leading
 from tlslab.analysis.ranking import settings
 from tlslab.domain.enough import EQUIVALENCE, too_wide
-from tlslab.domain.estimates import CONNECTIONS, OPEN_REQUESTS
+from tlslab.domain.estimates import CONNECTIONS, OPEN_REQUESTS, SERVER_COST
 from tlslab.domain.finding import Answer, CellSummary, Lacking, Ranking, Statement, Values
 from tlslab.domain.leading import Led, lead, led, tiles, unranked
+from tlslab.domain.names import NO_TLS
 from tlslab.domain.run import RunContents
 from tlslab.domain.setting import RANKED_FIGURES, figure_id
 from tlslab.domain.wording import setting_of, short_label
@@ -39,7 +40,8 @@ def answer(
     pairs = {"server_pairs": servers.values["pairs"]}
     certainty = replace(found.certainty, values={**found.certainty.values, **pairs})
     first = Statement("best_server", servers.values)
-    return replace(found, statements=(first, *found.statements[:1]), certainty=certainty)
+    statements = (first, *found.statements[:1], *answering.baseline(servers.best))
+    return replace(found, statements=statements, certainty=certainty)
 
 
 class _Answering:
@@ -62,20 +64,41 @@ class _Answering:
             return self._unranked()
         number, first = chosen
         lacking = self._lacking(first)
-        statements = () if lacking else (self._first(first), *self._second(first))
+        statements: tuple[Statement, ...] = ()
+        if not lacking:
+            statements = (self._first(first), *self._second(first))[:2]
+            statements += self.baseline(first.lead.first)
         return Answer(
             question=self._contents.experiment.title,
-            statements=statements[:2],
+            statements=statements,
             certainty=self._certainty(first),
             lacking=lacking,
             tiles=() if lacking else tiles(self._summary(first.lead.first)),
             figure=figure_id(number + 1, RANKED_FIGURES[first.ranking.estimate]),
         )
 
+    def baseline(self, best: str) -> tuple[Statement, ...]:
+        """What the best cell costs over the same one without TLS; empty without such a cell."""
+        leader = self._cells[best]
+        same = {**leader.summary.factors, "tls": NO_TLS}
+        plain = next((c for c in self._cells.values() if c.summary.factors == same), None)
+        if plain is None:
+            return ()
+        for estimate in (SERVER_COST, CONNECTIONS):
+            found = compare(leader, plain, estimate)
+            if found is not None and found.verdict != "not_comparable" and found.n >= FEWEST:
+                values = {"cell": best, "estimate": estimate, "ratio": found.as_estimate}
+                return (Statement("without_tls", values),)
+        return (Statement("without_tls", {"cell": best, "estimate": "", "ratio": None}),)
+
     def _unranked(self) -> Answer:
         """The answer without any order: nothing is valid, or there are only lower bounds."""
         title = self._contents.experiment.title
-        bounds = [c for c in self._cells.values() if c.has_place(CONNECTIONS)]
+        bounds = [
+            c
+            for c in self._cells.values()
+            if c.has_place(CONNECTIONS) and not c.summary.without_tls
+        ]
         if not bounds:
             return Answer(title, lacking=Lacking(code="nothing_ranked"))
         setting = setting_of(bounds[0].summary.factors, self._baseline)
@@ -129,9 +152,13 @@ class _Answering:
         return open_still(self._contents, alike, wanted)
 
     def _mates(self, ranking: Ranking) -> list[CellSummary]:
-        """All cells of a ranking's setting."""
+        """All cells of a ranking's setting that may have a place in it."""
         summaries = (cell.summary for cell in self._cells.values())
-        return [s for s in summaries if setting_of(s.factors, self._baseline) == ranking.setting]
+        return [
+            s
+            for s in summaries
+            if setting_of(s.factors, self._baseline) == ranking.setting and not s.without_tls
+        ]
 
     def _wanted(self, members: Sequence[Measured], estimate: str) -> int:
         if len(members) < 2:

@@ -31,7 +31,11 @@ def findings(
     """
     found: list[Finding | None] = []
     for setting in settings(cells, baseline):
-        mates = [c for c in cells if setting_of(c.summary.factors, baseline) == setting]
+        mates = [
+            c
+            for c in cells
+            if setting_of(c.summary.factors, baseline) == setting and not c.summary.without_tls
+        ]
         reporter = _Reporter(mates, setting, targets)
         found += [
             reporter.answer(),

@@ -144,7 +144,7 @@ def leading_server(cells: Sequence[Measured]) -> Leading | None:
 
 
 def _standing(cells: Sequence[Measured]) -> _Standing:
-    direct = [cell for cell in cells if place_of(cell).direct]
+    direct = [c for c in cells if place_of(c).direct and not c.summary.without_tls]
     ordered, beaten = behind_the_first(direct, CONNECTIONS)
     leaders: dict[str, Measured] = {}
     for cell in ordered:
@@ -198,6 +198,7 @@ def _best_values(
     best = standing.leaders[0]
     unranked = sum(
         place_of(cell).direct
+        and not cell.summary.without_tls
         and cell.summary.verdict != "unsupported"
         and cell is not best
         and not cell.may_rank(CONNECTIONS)

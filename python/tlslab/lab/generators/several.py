@@ -23,6 +23,7 @@ from tlslab.lab.generators.shares import (
     most_hosts,
     processors_of,
     split,
+    workers_of,
 )
 from tlslab.lab.store import from_json
 
@@ -72,6 +73,10 @@ class SeveralHosts(Questions):
     def size(self) -> int:
         """The number of remaining hosts."""
         return len(self.hosts)
+
+    def workers(self, spec: Mapping[str, Any]) -> int:
+        """The number of workers of all remaining hosts, if the load has connections for them."""
+        return sum(workers_of(spec, [host.facts for host in self.hosts], self._here))
 
     @property
     def first(self) -> int:

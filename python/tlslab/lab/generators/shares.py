@@ -87,6 +87,7 @@ def split(
     `here`: the boot ID of the machine whose processors the specification names.
     """
     processors = processors_of(spec, hosts, here)
+    workers = workers_of(spec, hosts, here)
     counts = whole_parts(int(spec.get("connections", 1)), weights)
     load = spec.get("load", {})
     steps = [whole_parts(level, weights) for level in load.get("connection_steps", [])]
@@ -100,9 +101,7 @@ def split(
         share["cpus"] = list(own)
         levels = [step[number] for step in steps]
         share["connections"] = max(levels, default=counts[number])
-        share["threads"] = min(
-            share["connections"], len(own) or part(int(spec.get("threads", 1)), len(hosts), number)
-        )
+        share["threads"] = min(share["connections"], workers[number])
         if stops is not None:
             share["stop"] = {"count": stops[number]}
         if load:
@@ -160,6 +159,15 @@ def processors_of(
         own = usable[place :: len(mates)]
         found.append(own or usable[place % len(usable) :][:1] if usable else ())
     return found
+
+
+def workers_of(spec: Mapping[str, Any], hosts: Sequence[HostFacts], here: str) -> list[int]:
+    """The number of workers of each host: one for each of its processors, or its part of all."""
+    threads = int(spec.get("threads", 1))
+    return [
+        len(own) or part(threads, len(hosts), number)
+        for number, own in enumerate(processors_of(spec, hosts, here))
+    ]
 
 
 def part(total: int, parts: int, number: int) -> int:

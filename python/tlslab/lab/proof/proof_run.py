@@ -116,7 +116,8 @@ def run_proof(request: Request, observer: events.Observer) -> Result:
     Ends early, with the results so far, on KeyboardInterrupt. A live server is reverted whatever
     happens, and then checked against its first state. Raises UsageError, CannotRunError.
     """
-    check_configurations(settings_of(request.experiment).configurations)
+    settings = settings_of(request.experiment)
+    check_configurations(settings.configurations, settings.server)
     warnings = preflight(request, most_connections(request.experiment), observer)
     engine = local_pool()
     with private_folder() as private:

@@ -22,14 +22,17 @@ from tlslab.domain.names import CERTIFICATE_KEYS
 from tlslab.domain.wording import counted
 from tlslab.lab.results import recommend
 from tlslab.lab.store import RunFolder
-from tlslab.servers.nginx_file import NginxSyntaxError, read_directives
-from tlslab.servers.nginx_tls import NginxChoiceError, NginxTls, is_setting, tls_part, written
+from tlslab.servers.registry import MANAGED
+from tlslab.servers.tls_part import ChoiceError, ConfigurationSyntaxError, Syntax, TlsPart
 
 # The key of a certificate if no file determines it.
 DEFAULT_KEY = "ecdsa-p256"
 
 # A configuration with all its included files is far smaller.
 LIMIT_BYTES = 4 << 20
+
+# HAProxy's files beside a certificate, in a folder of certificates.
+_BESIDE = (".dh", ".issuer", ".key", ".ocsp", ".sctl")
 
 _CURVES = {"secp256r1": "ecdsa-p256", "secp384r1": "ecdsa-p384", "secp521r1": "ecdsa-p521"}
 
@@ -38,39 +41,50 @@ _CURVES = {"secp256r1": "ecdsa-p256", "secp384r1": "ecdsa-p384", "secp521r1": "e
 class ReadingOptions:
     """Options for reading a file.
 
-    The option that names the file, the server block to take, and the keys of the lab's certificates
-    if the file's certificates cannot be read.
+    The option that names the file, its syntax, the server to take, and the keys of the lab's
+    certificates if the file's certificates cannot be read.
     """
 
     option: str
+    syntax: Syntax
     server_name: str | None = None
     keys: tuple[str, ...] = ()
 
 
+def syntax_of(server: str) -> Syntax:
+    """The syntax of a managed server's files. Raises UsageError."""
+    kind = MANAGED.get(server)
+    if kind is None or kind.syntax is None:
+        known = ", ".join(each.name for each in MANAGED.values() if each.syntax is not None)
+        raise UsageError(f"no file of {server} is read", f"known: {known}")
+    return kind.syntax
+
+
 def read_configuration(file: Path, name: str, how: ReadingOptions) -> Configuration:
-    """The TLS part of an nginx file, or of the output of `nginx -T`. Raises UsageError."""
+    """The TLS part of a server's file, or of what its program shows. Raises UsageError."""
+    syntax = how.syntax
     try:
-        directives = read_directives(_text(file, how.option), str(file), _loader(file.parent))
-        part = tls_part(directives, how.server_name)
-    except NginxSyntaxError as error:
+        directives = syntax.read(_text(file, how), str(file), _Files(file.parent))
+        part = syntax.part(directives, how.server_name)
+    except ConfigurationSyntaxError as error:
         raise UsageError(
             f"{how.option}: {error}",
-            "nginx -t says what is wrong; what nginx -T shows can be given as well",
+            f"`{syntax.checks}` says what is wrong; {syntax.shown} can be given as well",
         ) from None
-    except NginxChoiceError as error:
-        raise UsageError(f"{how.option} {file}: {error}", "name one by --server-name") from None
+    except ChoiceError as error:
+        raise UsageError(f"{how.option} {file}: {error}", error.remedy) from None
     return configuration(part, str(file), name, file.parent, how)
 
 
 def configuration(
-    part: NginxTls, source: str, name: str, folder: Path, how: ReadingOptions
+    part: TlsPart, source: str, name: str, folder: Path, how: ReadingOptions
 ) -> Configuration:
     """The TLS part of a server as a configuration; paths are relative to the folder."""
     certificates, notes = _certificates(part, folder, how)
     return Configuration(
         name=name,
         source=source,
-        lines=tuple(_lines(part, folder, how.option)),
+        lines=tuple(_lines(part, folder, how)),
         certificates=certificates,
         http2=part.http2,
         notes=notes,
@@ -78,7 +92,7 @@ def configuration(
     )
 
 
-def laid_over(candidate: Configuration, baseline: Configuration) -> Configuration:
+def laid_over(candidate: Configuration, baseline: Configuration, syntax: Syntax) -> Configuration:
     """The candidate in the form in which it takes effect in the baseline's server.
 
     Its settings replace the baseline's; all others stay. A whole server with its own certificates
@@ -86,11 +100,15 @@ def laid_over(candidate: Configuration, baseline: Configuration) -> Configuratio
     """
     if candidate.certificates:
         return candidate
-    own = set(map(_set_by, candidate.lines))
-    kept = tuple(line for line in baseline.lines if _set_by(line) not in own)
+    own = {syntax.setting(syntax.words(line)) for line in candidate.lines}
+    kept = {
+        line: setting
+        for line in baseline.lines
+        if (setting := syntax.setting(syntax.words(line))) not in own
+    }
     notes = candidate.notes
     if kept:
-        names = ", ".join(dict.fromkeys(" ".join(_set_by(line)) for line in kept))
+        names = ", ".join(dict.fromkeys(map(" ".join, kept.values())))
         notes = (*notes, f"kept from the {BASELINE}: {names}")
     return replace(
         candidate,
@@ -99,15 +117,6 @@ def laid_over(candidate: Configuration, baseline: Configuration) -> Configuratio
         http2=candidate.http2 or baseline.http2,
         notes=notes,
     )
-
-
-def _set_by(line: str) -> tuple[str, ...]:
-    """The name of the setting on a line.
-
-    Each command of `ssl_conf_command` is a setting of its own.
-    """
-    words = line.removesuffix(";").split()
-    return tuple(words[: 2 if words[0] == "ssl_conf_command" else 1])
 
 
 def with_default_certificate(found: Configuration, how: ReadingOptions) -> Configuration:
@@ -123,7 +132,8 @@ def with_default_certificate(found: Configuration, how: ReadingOptions) -> Confi
     )
 
 
-def _text(file: Path, option: str) -> str:
+def _text(file: Path, how: ReadingOptions) -> str:
+    option, syntax = how.option, how.syntax
     try:
         if file.stat().st_size > LIMIT_BYTES:
             raise UsageError(
@@ -133,16 +143,13 @@ def _text(file: Path, option: str) -> str:
         return file.read_bytes().decode("utf-8")
     except UnicodeDecodeError:
         raise UsageError(
-            f"{option} {file}: not a text in UTF-8", "give a configuration file of nginx"
+            f"{option} {file}: not a text in UTF-8", f"give a configuration file of {syntax.server}"
         ) from None
     except OSError as error:
         raise UsageError(
-            f"{option} {file}: {error.strerror}", "give what nginx -T shows, or a file of it"
+            f"{option} {file}: {error.strerror}",
+            f"give {syntax.shown}, or a file that you may read",
         ) from None
-
-
-def _loader(folder: Path) -> "_Files":
-    return _Files(folder)
 
 
 @dataclass(frozen=True)
@@ -163,41 +170,40 @@ class _Files:
         return found
 
 
-def _lines(part: NginxTls, folder: Path, option: str) -> Iterator[str]:
+def _lines(part: TlsPart, folder: Path, how: ReadingOptions) -> Iterator[str]:
     for each in part.settings:
         args = list(each.args)
-        if each.name == "ssl_dhparam":
+        if each.name in how.syntax.rows.files:
             path = folder / args[0]
             if not _readable(path):
                 raise UsageError(
-                    f"{option}: {path}: ssl_dhparam cannot be read",
+                    f"{how.option}: {path}: {each.name} cannot be read",
                     "make it readable to you, or leave the line out: then no DHE suite is offered",
                 )
-            args = [str(path.resolve())]
-        yield written(each.name, args)
+            args = [str(path.absolute())]
+        yield how.syntax.written(each.name, args)
 
 
 def _certificates(
-    part: NginxTls, folder: Path, how: ReadingOptions
+    part: TlsPart, folder: Path, how: ReadingOptions
 ) -> tuple[tuple[ServedCertificate, ...], tuple[str, ...]]:
     """The certificates to serve, and notes on them for the reader."""
     if not part.pairs:
         return (), ()
     served: list[ServedCertificate] = []
     notes: list[str] = []
-    for number, (name, key_name) in enumerate(part.pairs):
-        path, key_path = folder / name, folder / key_name
+    for number, (path, key_paths) in enumerate(_pairs(part, folder)):
         kind = how.keys[number] if number < len(how.keys) else _key_of(path)
         if kind is None:
             raise UsageError(
                 f"{how.option}: the certificate {path} cannot be read",
                 "make it readable to you, or say which key it has: --key rsa-2048",
             )
-        own = bool(key_name) and number >= len(how.keys) and _usable(key_path)
-        if own:
-            _check_path(str(path.resolve()), how.option)
-            _check_path(str(key_path.resolve()), how.option)
-            served.append(ServedCertificate(kind, str(path.resolve()), str(key_path.resolve())))
+        key_path = next(filter(_usable, key_paths), None)
+        if key_path is not None and number >= len(how.keys):
+            own = ServedCertificate(kind, str(path.absolute()), str(key_path.absolute()))
+            _check_paths(own, how.option)
+            served.append(own)
             continue
         if kind not in CERTIFICATE_KEYS:
             raise UsageError(
@@ -206,34 +212,46 @@ def _certificates(
                 f"known: --key {', '.join(CERTIFICATE_KEYS)}",
             )
         served.append(ServedCertificate(kind))
-        notes.append(f"{name}: its private key cannot be read; the lab made one with {kind}")
+        notes.append(f"{path}: its private key cannot be read; the lab made one with {kind}")
     return tuple(served), tuple(notes)
 
 
-def check_configurations(found: Sequence[Configuration]) -> None:
+def _pairs(part: TlsPart, folder: Path) -> Iterator[tuple[Path, list[Path]]]:
+    """Each certificate's file with those that may have its key; a folder stands for its files."""
+    for name, keys in part.pairs:
+        path = folder / name
+        if not path.is_dir():
+            yield path, [folder / key for key in keys]
+            continue
+        for file in sorted(path.iterdir()):
+            if file.is_file() and file.suffix not in _BESIDE:
+                yield file, [file, Path(f"{file}.key")]
+
+
+def check_configurations(found: Sequence[Configuration], server: str) -> None:
     """Refuses lines that no proof accepts: configurations may come from a file.
 
     Raises UsageError.
     """
     for each in found:
         for line in each.lines:
-            if not is_setting(line):
+            if not syntax_of(server).is_setting(line):
                 raise UsageError(
                     f"the {each.name}: not a setting of TLS that a proof takes: {line}",
                     "give the configuration to `tlslab prove`, which says what it takes",
                 )
         for served in each.certificates:
-            _check_path(served.certificate, each.name)
-            _check_path(served.private_key, each.name)
+            _check_paths(served, each.name)
 
 
-def _check_path(path: str, option: str) -> None:
-    """Refuses a path that nginx would read as a variable. Raises UsageError."""
-    if "$" in path or not path.isprintable():
-        raise UsageError(
-            f"{option}: nginx has no way to write this path down: {path!r}",
-            "move the file to a folder without $ in its name, or link it from there",
-        )
+def _check_paths(served: ServedCertificate, option: str) -> None:
+    """Refuses paths that a server would read as a variable. Raises UsageError."""
+    for path in (served.certificate, served.private_key):
+        if "$" in path or not path.isprintable():
+            raise UsageError(
+                f"{option}: a server's file has no way to write this path down: {path!r}",
+                "move the file to a folder without $ in its name, or link it from there",
+            )
 
 
 def _readable(path: Path) -> bool:
@@ -291,10 +309,12 @@ def candidate_of(
     Raises UsageError.
     """
     if given is None:
-        return _by_policies(baseline, policies)
-    if os.path.isdir(given):
-        return laid_over(_of_run(given, policies), baseline)
-    return laid_over(read_configuration(given, CANDIDATE, how), baseline)
+        candidate = _by_policies(policies, how)
+    elif os.path.isdir(given):
+        candidate = _of_run(given, policies, how)
+    else:
+        candidate = read_configuration(given, CANDIDATE, how)
+    return laid_over(candidate, baseline, how.syntax)
 
 
 def with_key(found: Configuration, baseline: Configuration) -> Configuration:
@@ -317,28 +337,27 @@ def with_key(found: Configuration, baseline: Configuration) -> Configuration:
     )
 
 
-def _by_policies(baseline: Configuration, policies: tuple[Policy, ...]) -> Configuration:
-    nothing = Preference("suite", "", ())
-    text = "\n".join(FORMS["nginx"].lines(offer_of(nothing, policies, "nginx")))
+def _by_policies(policies: tuple[Policy, ...], how: ReadingOptions) -> Configuration:
+    server = how.syntax.server
+    text = "\n".join(FORMS[server].lines(offer_of(Preference("suite", "", ()), policies, server)))
     source = "the default of the policies: all that none objects to, the safest first; not measured"
-    return laid_over(_of_text(text, source), baseline)
+    return _of_text(text, source, how)
 
 
-def _of_run(given: Path, policies: tuple[Policy, ...]) -> Configuration:
-    found = recommend(RunFolder.open(given), "throughput", policies, "nginx")
-    form = FORMS["nginx"]
-    command = f"tlslab recommend {shlex.quote(str(given))} --for nginx"
+def _of_run(given: Path, policies: tuple[Policy, ...], how: ReadingOptions) -> Configuration:
+    server = how.syntax.server
+    found = recommend(RunFolder.open(given), "throughput", policies, server)
+    command = f"tlslab recommend {shlex.quote(str(given))} --for {server}"
     if found is None:
         raise UsageError(
             f"--candidate {given}: nothing in this run may be recommended",
             f"`{command}` says why",
         )
-    text = form.text(offer_of(found.preference, policies, "nginx"), ())
-    assert text is not None  # nginx has settings for suites and for groups.
-    return _of_text(text, command)
+    text = FORMS[server].text(offer_of(found.preference, policies, server), ())
+    assert text is not None  # All servers with a reader have settings for suites and for groups.
+    return _of_text(text, command, how)
 
 
-def _of_text(text: str, source: str) -> Configuration:
-    part = tls_part(read_directives(text, source, lambda pattern: {}))
-    how = ReadingOptions("--candidate")
+def _of_text(text: str, source: str, how: ReadingOptions) -> Configuration:
+    part = how.syntax.part(how.syntax.read(text, source, lambda pattern: {}))
     return configuration(part, source, CANDIDATE, Path(), how)

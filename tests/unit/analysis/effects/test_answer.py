@@ -1,15 +1,19 @@
 """The answer of a question: interactions, alike factors, the cheapest combination."""
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from factories.run import World, made_run
+from factories.worded import summarise
 from tlslab import analysis
 from tlslab.analysis.effects.answer import answer
 from tlslab.analysis.effects.ratios import MeasureValues, effects
+from tlslab.domain.estimate import Estimate
 from tlslab.domain.finding import Statement
+from tlslab.domain.trial import Reason, Trial
 from tlslab.experiment import question
 from unit.analysis.effects.test_ratios import VARIED, measured
 
@@ -71,3 +75,32 @@ def test_a_whole_run_is_summarised() -> None:
     assert summary.answer is not None
     assert isinstance(summary.answer.statements[0], Statement)
     assert [table.id for table in summary.tables][:1] == ["effects-table"]
+
+
+def test_a_combination_without_a_value_says_why_in_its_row() -> None:
+    """TLS 1.2 with RSA, the first row, has no new connections: ratios are to the next one."""
+
+    def change(trial: Trial) -> Trial:
+        lost = {"tls": "1.2", "key": "rsa-2048", "resumed": "0%"}
+        if not lost.items() <= trial.factors.items():
+            return trial
+        return replace(trial, status="failed", runs={}, reason=Reason("tcp", "the server is gone"))
+
+    varied = {"tls": ("1.2", "1.3"), "key": ("rsa-2048", "ecdsa-p256")}
+    experiment = question(varied, {}, ("new", "resumed"))
+    summary = summarise(made_run(World(change=change), experiment=experiment))
+    table = next(each for each in summary.tables if each.id == "combinations-table")
+    assert table.columns[-1] == "no result"
+    first, second, *others = table.rows
+    assert first[3] is first[4] is None
+    assert "new: " in str(first[-1])
+    assert "the server is gone" in str(first[-1])
+    assert isinstance(first[5], Estimate)
+    assert isinstance(second[3], Estimate)
+    assert second[-1] is None
+    assert all(isinstance(row[4], Estimate) and row[-1] is None for row in others)
+
+
+def test_combinations_that_all_have_values_need_no_reason() -> None:
+    table = next(t for t in summarise(CONTENTS).tables if t.id == "combinations-table")
+    assert "no result" not in table.columns

@@ -10,7 +10,7 @@ import pytest
 from factories.run import SERVER_US, TEN_BLOCKS, TrialChange, World, made_run
 from factories.saturated import idle, saturated
 from factories.worded import summarise
-from tlslab.domain.experiment import Experiment
+from tlslab.domain.experiment import Experiment, Factor
 from tlslab.domain.figure import Figure
 from tlslab.domain.finding import Answer, Summary
 from tlslab.domain.trial import Reason, Trial
@@ -345,3 +345,47 @@ def test_a_combination_of_two_is_called_both() -> None:
     world = World(server_us=EQUAL, client_us=LIGHT, noise=0.005)
     (sentence,) = answer_of(summarise(made_run(world, experiment=few("X25519", "P-256")))).sentences
     assert re.match(r"Both key-exchange groups are within [\d.]+ % of each other by ", sentence)
+
+
+def without_tls(**factors: tuple[str, ...]) -> Summary:
+    """TLS 1.3 costs the server five times as much as none, TLS 1.2 eight times."""
+    costs = {"none": 40.0, "1.3": 200.0, "1.2": 320.0}
+    first = next(iter(factors))
+    experiment = replace(
+        TEN_BLOCKS,
+        factors=tuple(Factor(name, levels) for name, levels in factors.items()),
+        baseline={first: factors[first][0]},
+        exclusions=(),
+        pins=(),
+    )
+    world = World(cost_us=lambda levels: costs[levels["tls"]] / int(levels.get("workers", "1")))
+    return summarise(made_run(world, experiment=experiment))
+
+
+def test_without_tls_is_the_baseline_and_never_the_answer() -> None:
+    summary = without_tls(tls=("none", "1.2", "1.3"))
+    plain = next(cell.key for cell in summary.cells if cell.without_tls)
+    assert not any(plain in ranking.cells for ranking in summary.rankings)
+    answer = answer_of(summary)
+    assert answer.lacking is None
+    assert [each.code for each in answer.statements] == ["leads", "without_tls"]
+    assert answer.sentences[0].startswith("TLS 1.3 is the fastest ")
+    assert re.search(
+        r"Without TLS is the baseline, and not ranked: the server's time for a new connection "
+        r"with TLS 1\.3 is (4\.9|5)\S* times",
+        " ".join(answer.sentences),
+    )
+    assert not any("no TLS" in finding.text for finding in summary.findings)
+
+
+def test_one_version_beside_none_is_an_answer() -> None:
+    answer = answer_of(without_tls(tls=("none", "1.3")))
+    assert answer.lacking is None
+    assert [each.code for each in answer.statements] == ["alone", "without_tls"]
+
+
+def test_a_setting_without_tls_has_no_ranking() -> None:
+    summary = without_tls(workers=("1", "2"), tls=("none", "1.3"))
+    assert {ranking.setting["tls"] for ranking in summary.rankings} == {"1.3"}
+    codes = [each.code for each in answer_of(summary).statements]
+    assert codes == ["leads", "without_tls"]

@@ -8,7 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tlslab.lab.generators.host import HostFacts
-from tlslab.lab.generators.shares import most_hosts, processors_of, seed_of, split, whole_parts
+from tlslab.lab.generators.shares import (
+    most_hosts,
+    processors_of,
+    seed_of,
+    split,
+    whole_parts,
+    workers_of,
+)
 
 HERE = "here"
 SPEC: dict[str, Any] = {"url": "https://h/", "connections": 10, "stop": {"duration_ms": 1000}}
@@ -121,3 +128,11 @@ def test_shares_are_not_the_specification_itself() -> None:
     random.seed(1)
     split(spec, hosts("a", "b"), [1.0, 1.0], HERE)
     assert spec["load"] == {"rate": {"constant": 5.0}}
+
+
+def test_each_host_has_a_worker_for_each_processor_or_its_part_of_the_threads() -> None:
+    assert workers_of(SPEC, hosts("a", "b"), HERE) == [4, 4]
+    # Here the specification names the processors; without any, the threads are shared out.
+    assert workers_of({**SPEC, "cpus": [0, 1, 2]}, hosts(HERE, HERE), HERE) == [2, 1]
+    assert workers_of({**SPEC, "threads": 3}, hosts(HERE, HERE), HERE) == [2, 1]
+    assert workers_of(SPEC, hosts(HERE, HERE), HERE) == [1, 1]

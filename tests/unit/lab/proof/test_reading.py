@@ -14,15 +14,20 @@ from tlslab.lab.proof.reading import (
     DEFAULT_KEY,
     ReadingOptions,
     candidate_of,
+    check_configurations,
     check_keys,
     laid_over,
     read_configuration,
     with_default_certificate,
     with_key,
 )
+from tlslab.servers.apache_tls import APACHE
 from tlslab.servers.certificates import Authority
+from tlslab.servers.haproxy_tls import HAPROXY
+from tlslab.servers.nginx_tls import NGINX
+from tlslab.servers.tls_part import Syntax
 
-HOW = ReadingOptions("--baseline")
+HOW = ReadingOptions("--baseline", NGINX)
 
 
 def written(folder: Path, text: str) -> Path:
@@ -60,7 +65,7 @@ def test_a_certificate_that_cannot_be_read_needs_its_key_named(tmp_path: Path) -
     with pytest.raises(UsageError, match=r"/nowhere\.pem cannot be read") as raised:
         read(tmp_path, text)
     assert "--key rsa-2048" in raised.value.remedy
-    named = read(tmp_path, text, ReadingOptions("--baseline", keys=("rsa-4096",)))
+    named = read(tmp_path, text, ReadingOptions("--baseline", NGINX, keys=("rsa-4096",)))
     assert named.certificates == (ServedCertificate("rsa-4096"),)
 
 
@@ -108,7 +113,7 @@ def test_a_fragment_leaves_what_it_does_not_set(tmp_path: Path) -> None:
     before = with_default_certificate(
         read(tmp_path, "ssl_ciphers A; ssl_session_cache shared:a:1m;"), HOW
     )
-    after = laid_over(read(tmp_path, "ssl_ciphers B;"), before)
+    after = laid_over(read(tmp_path, "ssl_ciphers B;"), before, NGINX)
     assert after.lines == ("ssl_ciphers B;", "ssl_session_cache shared:a:1m;")
     assert after.certificates == before.certificates
     assert after.notes == ("kept from the baseline: ssl_session_cache",)
@@ -122,7 +127,7 @@ def test_each_command_of_openssl_is_a_setting_of_its_own(tmp_path: Path) -> None
         ),
         HOW,
     )
-    after = laid_over(read(tmp_path, "ssl_conf_command NumTickets 4;"), before)
+    after = laid_over(read(tmp_path, "ssl_conf_command NumTickets 4;"), before, NGINX)
     assert after.lines == (
         "ssl_conf_command NumTickets 4;",
         "ssl_conf_command Options PrioritizeChaCha;",
@@ -132,14 +137,15 @@ def test_each_command_of_openssl_is_a_setting_of_its_own(tmp_path: Path) -> None
 
 def test_a_whole_server_stands_as_it_is(tmp_path: Path) -> None:
     before = with_default_certificate(read(tmp_path, "ssl_session_cache shared:a:1m;"), HOW)
-    how = ReadingOptions("--candidate", keys=("rsa-2048",))
+    how = ReadingOptions("--candidate", NGINX, keys=("rsa-2048",))
     after = read(tmp_path, "ssl_ciphers B; ssl_certificate x; ssl_certificate_key y;", how)
-    assert laid_over(after, before) == after
+    assert laid_over(after, before, NGINX) == after
 
 
 def test_the_default_candidate_is_the_policies(tmp_path: Path) -> None:
     before = with_default_certificate(
-        read(tmp_path, "ssl_protocols TLSv1.2;"), ReadingOptions("--baseline", keys=("rsa-4096",))
+        read(tmp_path, "ssl_protocols TLSv1.2;"),
+        ReadingOptions("--baseline", NGINX, keys=("rsa-4096",)),
     )
     after = with_key(candidate_of(None, before, policies_named(()), HOW), before)
     assert "ssl_protocols TLSv1.2 TLSv1.3;" in after.lines
@@ -149,7 +155,7 @@ def test_the_default_candidate_is_the_policies(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("key", ["ecdsa-p256", "ed25519"])
 def test_a_cheap_certificate_stays_alone(tmp_path: Path, key: str) -> None:
-    how = ReadingOptions("--baseline", keys=(key,))
+    how = ReadingOptions("--baseline", NGINX, keys=(key,))
     before = with_default_certificate(read(tmp_path, "ssl_protocols TLSv1.3;"), how)
     assert with_key(before, before) == before
 
@@ -185,3 +191,71 @@ def test_a_folder_that_is_no_run_is_no_candidate(tmp_path: Path) -> None:
     before = with_default_certificate(read(tmp_path, "ssl_protocols TLSv1.3;"), HOW)
     with pytest.raises(StoreError):
         candidate_of(tmp_path, before, policies_named(()), HOW)
+
+
+@pytest.mark.parametrize(
+    ("syntax", "text", "taken", "left"),
+    [
+        (
+            APACHE,
+            "SSLProtocol -all +TLSv1.2\nSSLSessionTickets off",
+            "SSLProtocol -all +TLSv1.2 +TLSv1.3",
+            "SSLSessionTickets off",
+        ),
+        (
+            HAPROXY,
+            "frontend a\nbind :1 ssl force-tlsv12 no-tls-tickets",
+            "bind ssl-max-ver TLSv1.3",
+            "bind no-tls-tickets",
+        ),
+    ],
+)
+def test_the_policies_have_a_candidate_for_each_server(
+    tmp_path: Path, syntax: Syntax, text: str, taken: str, left: str
+) -> None:
+    """All of its lines are settings; those of the baseline that it does not set stay."""
+    how = ReadingOptions("--baseline", syntax, keys=("rsa-2048",))
+    before = with_default_certificate(read(tmp_path, text, how), how)
+    after = with_key(candidate_of(None, before, policies_named(()), how), before)
+    assert taken in after.lines
+    assert after.lines[-1] == left
+    assert not any("force" in line for line in after.lines)
+    assert after.keys == ("ecdsa-p256", "rsa-2048")
+    check_configurations((before, after), syntax.server)
+
+
+def test_a_line_of_another_server_is_no_setting(tmp_path: Path) -> None:
+    found = read(tmp_path, "ssl_protocols TLSv1.3;")
+    check_configurations([found], "nginx")
+    for server in ("apache", "haproxy"):
+        with pytest.raises(UsageError, match="not a setting of TLS"):
+            check_configurations([found], server)
+    with pytest.raises(UsageError, match="no file of caddy is read"):
+        check_configurations([found], "caddy")
+
+
+def test_haproxys_keys_are_in_the_file_or_beside_it(tmp_path: Path) -> None:
+    folder = tmp_path / "certificates"
+    folder.mkdir()
+    made = [Authority(tmp_path).issue(key) for key in ("ecdsa-p384", "rsa-2048")]
+    both, beside = folder / "a.pem", folder / "b.pem"
+    both.write_bytes(made[0].certificate.read_bytes() + made[0].key.read_bytes())
+    beside.write_bytes(made[1].certificate.read_bytes())
+    Path(f"{beside}.key").write_bytes(made[1].key.read_bytes())
+    how = ReadingOptions("--baseline", HAPROXY)
+    found = read(tmp_path, "frontend a\nbind :1 ssl crt certificates", how)
+    assert found.certificates == (
+        ServedCertificate("ecdsa-p384", str(both), str(both)),
+        ServedCertificate("rsa-2048", str(beside), f"{beside}.key"),
+    )
+    with pytest.raises(UsageError, match=r"none\.txt cannot be read"):
+        read(tmp_path, "frontend a\nbind :1 ssl crt-list none.txt", how)
+
+
+def test_apaches_key_may_be_in_the_file_of_the_certificate(tmp_path: Path) -> None:
+    files = Authority(tmp_path).issue("ecdsa-p256")
+    both = tmp_path / "both.pem"
+    both.write_bytes(files.key.read_bytes() + files.certificate.read_bytes())
+    how = ReadingOptions("--baseline", APACHE)
+    found = read(tmp_path, "SSLCertificateFile both.pem", how)
+    assert found.certificates == (ServedCertificate("ecdsa-p256", str(both), str(both)),)

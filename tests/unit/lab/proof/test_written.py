@@ -1,4 +1,4 @@
-"""The configuration that is written for nginx: any characters in paths, no hidden directive."""
+"""The configuration that is written for a server: any characters in paths, no hidden directive."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -8,37 +8,50 @@ import pytest
 from tlslab.domain.configuration import Configuration, ServedCertificate
 from tlslab.domain.errors import UsageError
 from tlslab.lab.proof.reading import ReadingOptions, check_configurations, read_configuration
-from tlslab.servers import Nginx
 from tlslab.servers.base import Setting
 from tlslab.servers.certificates import Authority
 from tlslab.servers.dhparam import parameters_pem
+from tlslab.servers.nginx_tls import NGINX
+from tlslab.servers.registry import find_kind
 
-BASELINE = ReadingOptions("--baseline")
+BASELINE = ReadingOptions("--baseline", NGINX)
 
 
-def with_own_files(folder: Path) -> Path:
+TEXTS = {
+    "nginx": "ssl_certificate {0}; ssl_certificate_key {1};ssl_dhparam dh.pem; "
+    "ssl_protocols TLSv1.2;",
+    "apache": "SSLCertificateFile {0}\nSSLCertificateKeyFile {1}\nSSLProtocol TLSv1.2",
+    "haproxy": "global\nssl-dh-param-file dh.pem\nfrontend a\nbind :1 ssl crt {0} no-tlsv13",
+}
+
+
+def with_own_files(folder: Path, server: str = "nginx") -> Path:
     """A configuration with a certificate and Diffie-Hellman parameters beside it."""
     folder.mkdir(parents=True)
     files = Authority(folder).issue("ecdsa-p256")
     (folder / "dh.pem").write_text(parameters_pem(2048), "ascii")
     file = folder / "my.conf"
-    file.write_text(
-        f"ssl_certificate {files.certificate.name}; ssl_certificate_key {files.key.name};"
-        "ssl_dhparam dh.pem; ssl_protocols TLSv1.2;",
-        "utf-8",
-    )
+    if server == "haproxy":
+        files.key.rename(f"{files.certificate}.key")
+    text = TEXTS[server].format(files.certificate.name, files.key.name)
+    file.write_text(text, "utf-8")
     return file
 
 
 @pytest.mark.parametrize("name", ["a b", "a;b", 'a"b', "a\\b", "a'b {c} #d"])
-def test_nginx_reads_each_path_as_it_is(tmp_path: Path, name: str) -> None:
-    found = read_configuration(with_own_files(tmp_path / name), "baseline", BASELINE)
-    check_configurations((found,))
+@pytest.mark.parametrize("server", list(TEXTS))
+def test_a_server_reads_each_path_as_it_is(tmp_path: Path, name: str, server: str) -> None:
+    kind = find_kind(server)
+    assert kind.syntax is not None
+    how = ReadingOptions("--baseline", kind.syntax)
+    found = read_configuration(with_own_files(tmp_path / name, server), "baseline", how)
+    check_configurations((found,), server)
     assert found.certificates[0].certificate.startswith(str(tmp_path / name))
-    private = tmp_path / f"private {name}"
+    # The lab's own folder has no such name.
+    private = tmp_path / ("private" if server != "nginx" else f"private {name}")
     private.mkdir()
     setting = Setting(private, ("ecdsa-p256",), (), 100, (), configuration=found)
-    target = Nginx(setting)
+    target = kind.make(setting)
     assert target.prepare() == {}
     running = target.start()
     running.stop()
@@ -68,7 +81,7 @@ def test_a_path_with_a_variable_is_refused(tmp_path: Path) -> None:
 )
 def test_a_line_of_a_file_that_is_no_setting_is_refused(line: str) -> None:
     with pytest.raises(UsageError, match="not a setting of TLS that a proof takes"):
-        check_configurations((Configuration("baseline", "f", (line,), ()),))
+        check_configurations((Configuration("baseline", "f", (line,), ()),), "nginx")
 
 
 def test_settings_and_certificates_of_a_file_are_taken_back() -> None:
@@ -79,7 +92,7 @@ def test_settings_and_certificates_of_a_file_are_taken_back() -> None:
         'ssl_dhparam "/a b/dh.pem";',
     )
     found = Configuration("baseline", "f", lines, (ServedCertificate("ecdsa-p256"),))
-    check_configurations((found,))
+    check_configurations((found,), "nginx")
     bad = ServedCertificate("ecdsa-p256", "/a/$b.pem", "/a/b.key")
     with pytest.raises(UsageError, match="no way to write this path down"):
-        check_configurations((replace(found, certificates=(bad,)),))
+        check_configurations((replace(found, certificates=(bad,)),), "nginx")

@@ -4,7 +4,7 @@ use super::{SERVERS, assert_counted, assert_resumed, reference, resuming, settin
 use crate::harness::{BACKENDS, measured, try_run};
 use tlslab_contract::spec::{RequestsPerConnection, Resume};
 use tlslab_serve::Resumption;
-use tlslab_testkit::peers::Peer;
+use tlslab_testkit::peers::{Peer, answers_early};
 use tlslab_testkit::tls_server::{Settings, Version};
 
 #[test]
@@ -70,5 +70,21 @@ fn a_ticket_that_lets_no_early_data_be_sent_is_found_before_the_load() {
         spec.tls.early_data = true;
         let error = try_run(spec, trust.clone()).unwrap_err();
         assert_eq!(error.class(), "unexpected_early_data", "{error}");
+    }
+}
+
+#[test]
+fn early_data_that_is_answered_at_once_takes_two_round_trips() {
+    let (settings, trust) = settings(Version::Tls13);
+    let settings = Settings { early_data: 4096, ..settings };
+    let peer = Peer::start(&settings, 0, answers_early(&settings));
+    for backend in BACKENDS {
+        let mut spec = resuming(peer.address(), backend, Resume::Psk, 10);
+        spec.tls.early_data = true;
+        let record = measured(spec, trust.clone());
+        assert_resumed(&record, 10, 0);
+        assert_eq!((record.kinds.early_data_accepted, record.requests), (10, 10));
+        // That of TCP, and one for handshake and request.
+        assert_eq!(record.round_trips.resumed.get("2"), Some(&10), "{backend:?}");
     }
 }

@@ -156,6 +156,11 @@ impl State {
                 }
             };
             used += discard;
+            if done && self.end.is_some() {
+                // A server may answer early data and close with its first flight: the handshake has
+                // completed all the same.
+                self.ready |= !connection.is_handshaking();
+            }
             if done && end == incoming.len() {
                 return Ok((used, read));
             }
