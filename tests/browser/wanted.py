@@ -86,8 +86,9 @@ def figure_rows(figure: Document) -> Iterator[list[Value]]:
 def _point_rows(every: Sequence[Document]) -> Iterator[list[Value]]:
     wide = any(map(_has_interval, every))
     for series in every:
+        label = ", ".join(filter(None, (series["name"], series["hollow"])))
         for at, x in enumerate(series["x"]):
-            yield [series["name"], x, *_drawn(series, at, wide)]
+            yield [label, x, *_drawn(series, at, wide)]
 
 
 def _place_rows(every: Sequence[Document]) -> Iterator[list[Value]]:
