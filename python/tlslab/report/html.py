@@ -140,7 +140,6 @@ def page_environment() -> Environment:
     )
     environment.filters |= {
         "counted": counted,
-        "foldable": _foldable,
         "lines": _lines,
         "named": _named,
         "slug": slug,
@@ -163,11 +162,6 @@ def _named(text: str) -> Markup:
     """A text with short names of suites, IANA's on hover; names of curves are not broken."""
     named = str(with_hover(plain(text, _LIMIT)))
     return Markup(_NAME.sub(r'<span class="nb">\g<0></span>', named))
-
-
-def _foldable(text: str) -> Markup:
-    """A text that may be folded after each `_`, as in IANA's names of suites."""
-    return Markup("_<wbr>").join(plain(text, _LIMIT).split("_"))
 
 
 def _softened(text: str) -> Markup:

@@ -46,7 +46,7 @@ _FOLDED = 190.0
 _WORDS = 200.0
 
 # What a browser does not fold.
-_UNFOLDED = re.compile(r"[^\s_-]+[_-]?")
+_UNFOLDED = re.compile(r"[^\s-]+-?")
 
 # The columns of an estimate in addition to its value, in copies.
 _SPREAD = ("low", "high", "n")
