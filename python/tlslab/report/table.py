@@ -45,8 +45,10 @@ _BUTTON = 24.0
 _FOLDED = 190.0
 _WORDS = 200.0
 
-# What a browser does not fold.
+# What a browser does not fold. Names with more characters are folded anywhere, at 8rem at least.
 _UNFOLDED = re.compile(r"[^\s-]+-?")
+_LONGEST = 20
+_LEAST = 15
 
 # The columns of an estimate in addition to its value, in copies.
 _SPREAD = ("low", "high", "n")
@@ -91,6 +93,11 @@ class Cell:
     def trials(self) -> str:
         """The values of the trials in one attribute."""
         return " ".join(repr(float(sample)) for sample in self.samples)
+
+    @property
+    def long(self) -> bool:
+        """Whether its text has a word that is folded anywhere: IANA's names of suites."""
+        return any(len(word) > _LONGEST for word in _UNFOLDED.findall(self.text))
 
     @property
     def lines(self) -> tuple[str, ...]:
@@ -332,8 +339,9 @@ def _width(head: str, cells: Sequence[tuple[str, ...]]) -> float:
 
 
 def _words(lines: tuple[str, ...]) -> tuple[str, ...]:
-    """The longest part of each line that no browser folds."""
-    return tuple(max(_UNFOLDED.findall(line), key=len, default="") for line in lines)
+    """The longest part of each line that is not folded."""
+    longest = (max(_UNFOLDED.findall(line), key=len, default="") for line in lines)
+    return tuple(part if len(part) <= _LONGEST else part[:_LEAST] for part in longest)
 
 
 def exact_text(table: Table) -> str:
