@@ -84,6 +84,18 @@ def test_details_start_within_four_screens(opened: Opened) -> None:
     assert opened.complaints == []
 
 
+@EACH_PAGE
+@pytest.mark.parametrize("width", [1280, 400])
+def test_the_verdict_is_on_the_first_screen(opened: Opened, width: int) -> None:
+    """Without a click and without scrolling."""
+    opened.show_on(ViewportSize(width=width, height=800))
+    verdict = opened.page.locator("#answer .headline").first
+    assert verdict.is_visible()
+    box = verdict.bounding_box()
+    assert box is not None
+    assert 0 <= box["y"] < box["y"] + box["height"] <= 800
+
+
 @pytest.mark.capability(
     "a page of each kind in the browser",
     only=(

@@ -9,7 +9,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import isnan
 from typing import Any
 
+from tlslab.domain.figure import Marked
 from tlslab.domain.plain import plain
+from tlslab.lab.store import from_json
+from tlslab.words.numbers import marked_words
 
 Value = str | float | None
 Document = Mapping[str, Any]
@@ -58,7 +61,8 @@ def differences(found: Sequence[Sequence[str]], wanted: Iterable[Sequence[Value]
 def table_rows(table: Document) -> Iterator[list[Value]]:
     """The rows of a table; columns with intervals have four fields."""
     width = len(table["columns"])
-    rows = [[*row[:width], *[None] * (width - len(row))] for row in table["rows"]]
+    filled = ([*row[:width], *[None] * (width - len(row))] for row in table["rows"])
+    rows = [[_said(cell) for cell in row] for row in filled]
     spread = [
         any(isinstance(row[at], dict) and row[at]["low"] is not None for row in rows)
         for at in range(width)
@@ -69,6 +73,12 @@ def table_rows(table: Document) -> Iterator[list[Value]]:
             for cell, wide in zip(row, spread, strict=True)
             for value in _fields(cell, 4 if wide else 1)
         ]
+
+
+def _said(cell: Any) -> Any:
+    """A cell; an estimate after a mark (`at least`) is words."""
+    marked = isinstance(cell, dict) and "mark" in cell
+    return marked_words(from_json(cell, Marked)) if marked else cell
 
 
 def _fields(cell: Any, count: int) -> list[Value]:
@@ -86,8 +96,9 @@ def figure_rows(figure: Document) -> Iterator[list[Value]]:
 def _point_rows(every: Sequence[Document]) -> Iterator[list[Value]]:
     wide = any(map(_has_interval, every))
     for series in every:
+        label = ", ".join(filter(None, (series["name"], series["hollow"])))
         for at, x in enumerate(series["x"]):
-            yield [series["name"], x, *_drawn(series, at, wide)]
+            yield [label, x, *_drawn(series, at, wide)]
 
 
 def _place_rows(every: Sequence[Document]) -> Iterator[list[Value]]:

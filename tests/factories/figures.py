@@ -142,8 +142,17 @@ def line_charts() -> tuple[Figure, ...]:
          Series("achieved = offered", (0.0, 3300.0), (0.0, 3300.0), dashed=True)),
         y2_title="99th percentile of the response time, ms", marks=marks,
     )  # fmt: skip
+    runs = (
+        Series("p50", (100.0, 100.0, 900.0), (1.0, 1.1, 1.9)),
+        Series("p50", (500.0, 510.0), (1.4, 1.2), hollow="generator late, or run invalid"),
+        Series("p99", (500.0,), (3.4,), hollow="generator late, or run invalid"),
+    )
+    overload = (Mark(400.0, "2 processors: overload (misses p99<50ms)", onward=True),
+                Mark(800.0, "1 processor: overload (not carried)", onward=True))  # fmt: skip
     return (
         axes,
+        Figure("runs", "A point for each run", "", "points", "offered load, connections/s",
+               "response time, ms", runs, y_log=True, marks=overload),
         Figure("responses", "Response times", "", "line", "offered load, connections/s",
                "response time, ms", many, y_log=True, marks=marks[:2]),
         Figure("walks", "Eight series of many points", "", "line", "s", "connections/s",

@@ -6,7 +6,7 @@ from typing import Any
 # Verdicts of a load that says nothing about the server.
 _SILENT = {"invalid", "generator late"}
 # Drawn of loads that say something about it.
-_OF_LOADS = {"response", "achieved", "cpu-load"}
+_OF_LOADS = {"cpu-load"}
 # Drawn of cells whose maximum supports a sentence.
 _OF_MAXIMA = {"maximum"}
 OF_VERDICTS = _OF_LOADS | _OF_MAXIMA

@@ -25,7 +25,10 @@ from tlslab.domain.figure import DataTable
 from tlslab.domain.finding import Answer, Finding, Statement, Summary, Values
 from tlslab.domain.grading import GradeFinding, Grading, Outcome, Topic
 from tlslab.domain.proof import ClientChange, PolicyChange, Proof, RoundTrips, SeenTls
-from tlslab.domain.wording import few, joined
+from tlslab.domain.wording import counted, few, joined
+
+# The most lost clients that the verdict names itself; the sentence after it has the first of more.
+_NAMED = 4
 
 
 def proved(summary: Summary) -> Summary:
@@ -146,7 +149,8 @@ def _has_for_it(proof: Proof) -> bool:
 def _lost(changes: Sequence[ClientChange]) -> Iterator[str]:
     names = [each.client for each in changes if each.lost and each.wanted]
     if names:
-        yield f"it loses {joined(names)} (`--may-lose` accepts that)"
+        lost = joined(names) if len(names) <= _NAMED else counted(len(names), "known client")
+        yield f"it loses {lost} (`--may-lose` accepts that)"
 
 
 def _forbidden(before: Grading, after: Grading) -> Iterator[str]:

@@ -49,6 +49,9 @@ class Series:
     `samples`: the values of the single trials behind each `y`. `bounds`: which `y` are lower
     bounds. `objections`: the objection of a policy to the setting of each `y`, empty for none. Each
     of the three is empty or as long as `y`.
+
+    `hollow`: why its marks are hollow; empty if they are not. Such a series has the colour of the
+    series with the same name.
     """
 
     name: str
@@ -61,6 +64,7 @@ class Series:
     samples: tuple[tuple[float, ...], ...] = ()
     bounds: tuple[bool, ...] = ()
     objections: tuple[str, ...] = ()
+    hollow: str = ""
 
     @classmethod
     def of(
@@ -79,6 +83,11 @@ class Series:
             high=tuple(None if each is None else each.high for _, each in known),
             dashed=dashed,
         )
+
+    @property
+    def label(self) -> str:
+        """Its name, which no other series has."""
+        return f"{self.name}, {self.hollow}" if self.hollow else self.name
 
     @property
     def points(self) -> tuple[Point, ...]:
@@ -116,10 +125,14 @@ class Series:
 
 @dataclass(frozen=True)
 class Mark:
-    """A vertical line at `x` with its label: a knee, a capacity."""
+    """A vertical line at `x` with its label: a knee, a capacity.
+
+    `onward`: what lies to the right of the line is shaded, as far as the chart goes.
+    """
 
     x: float
     label: str
+    onward: bool = False
 
 
 @dataclass(frozen=True)

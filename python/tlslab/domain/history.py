@@ -11,13 +11,14 @@ HistoryVerdict = Literal["slower", "not_slower", "cannot_tell"]
 
 @dataclass(frozen=True)
 class HistoryRun:
-    """A run of a history: its folder's name, its start (ISO 8601), its machine and server."""
+    """A run of a history: its folder's name, its start (ISO 8601), its machine, server and load."""
 
     name: str
     began: str
     machine: str
     target: str
     tlslab: str
+    load: str = ""
 
 
 @dataclass(frozen=True)

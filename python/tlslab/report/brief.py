@@ -19,6 +19,9 @@ WARNINGS = 8
 PICTURE = 12
 TABLE = 7
 
+# The fewest rows of a longer picture that show anything.
+_FEWEST = 3
+
 DETAILS = "--details"
 
 
@@ -51,8 +54,8 @@ class Rows:
 class Screen:
     """A report of at most `lines` lines; its parts are shown in the order of the fields.
 
-    Warnings have room first, then the picture and the table. Without room for a row a part is left
-    out; of warnings the number is always there.
+    Warnings have room first, then the picture and the table. Without room for a row, or for three
+    of a picture, a part is left out; of warnings the number is always there.
     """
 
     head: RenderableType
@@ -75,6 +78,8 @@ class Screen:
             kept = TABLE if name == "picture" and self.table is not None else 0
             # A blank line goes before each part.
             number = _fitting(rows, min(most, left - kept) - 1, height)
+            if name == "picture" and number < min(rows.count, _FEWEST):
+                continue
             if number or name == "warnings":
                 shown[name] = rows.first(number)
                 left -= height(shown[name]) + 1

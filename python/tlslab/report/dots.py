@@ -102,7 +102,8 @@ def axis_line(figure: Figure, width: int) -> str:
 def marks_words(figure: Figure) -> str:
     """The meaning of the marks, as far as the figure has them."""
     series = figure.series[0]
-    words = [f"{_TRIAL} a trial", f"{_MEAN} their mean"]
+    words = [f"{_TRIAL} a trial"] if any(series.samples) else []
+    words.append(f"{_MEAN} {'their' if words else 'the'} mean")
     if any(end is not None for end in series.low):
         words.append(f"{_INTERVAL} its interval of 95 %")
     if any(series.bounds):

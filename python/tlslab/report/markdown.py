@@ -18,9 +18,10 @@ from tlslab.domain.estimates import (
 from tlslab.domain.finding import Summary
 from tlslab.domain.plain import plain
 from tlslab.domain.wording import counted
+from tlslab.domain.workload_words import load_words
 from tlslab.report import view
 from tlslab.report.dots import axis_line, dot_lines, has_dots, marks_words
-from tlslab.report.facts import facts, load_words, redo_command
+from tlslab.report.facts import facts, redo_command
 from tlslab.report.few_trials import shown
 from tlslab.report.numbers import Grid, Place, figure_grid, table_grid, word
 from tlslab.words import cautions

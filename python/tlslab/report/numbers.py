@@ -105,7 +105,7 @@ def _points(figure: Figure) -> Table:
         Column(figure.y_title, figure.y_title or "y", number=True, spread=_spread(figure.series)),
     )
     rows = tuple(
-        Row((Cell(series.name), _place_cell(point.x), _value(point)))
+        Row((Cell(series.label), _place_cell(point.x), _value(point)))
         for series in figure.series
         for point in series.points
     )
@@ -133,11 +133,11 @@ def _spread(series: tuple[Series, ...]) -> bool:
 
 def _head(figure: Figure, series: Series) -> str:
     if len(figure.series) == 1:
-        return figure.y_title or series.name
+        return figure.y_title or series.label
     if not any(one.axis == 2 for one in figure.series):
-        return series.name
+        return series.label
     title = figure.y2_title if series.axis == 2 else figure.y_title
-    return f"{series.name}: {title}" if title else series.name
+    return f"{series.label}: {title}" if title else series.label
 
 
 def _value(point: Point | None) -> Cell:

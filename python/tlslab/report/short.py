@@ -23,10 +23,10 @@ from tlslab.domain.figure import DataTable
 from tlslab.domain.finding import Summary
 from tlslab.domain.leading import answering
 from tlslab.domain.plain import plain
+from tlslab.domain.workload_words import load_words
 from tlslab.report import view
 from tlslab.report.brief import LINES, Rows, Screen
 from tlslab.report.dots import Dots, has_dots
-from tlslab.report.facts import load_words
 from tlslab.report.few_trials import shown
 from tlslab.report.next_steps import foot, next_steps
 from tlslab.report.numbers import Grid, Place, number, table_grid, word
@@ -75,12 +75,14 @@ def _head(summary: Summary) -> list[Text]:
 
 
 def _picture(summary: Summary) -> Rows | None:
-    """The ranking that answers; one row says nothing that the answer does not say."""
+    """The ranking that answers; one row, or one trial for each, says no more than the table."""
     figure = view.answering_figure(summary)
     if figure is None or not has_dots(figure):
         return None
-    count = sum(value is not None for value in figure.series[0].y)
-    return Rows(partial(Dots, figure), count, "row") if count > 1 else None
+    points = [point for point in figure.series[0].points if point.y is not None]
+    if len(points) < 2 or all(len(p.samples) < 2 and p.interval is None for p in points):
+        return None
+    return Rows(partial(Dots, figure), len(points), "row")
 
 
 def _warnings(summary: Summary) -> Rows | None:

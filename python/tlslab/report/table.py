@@ -45,6 +45,11 @@ _BUTTON = 24.0
 _FOLDED = 190.0
 _WORDS = 200.0
 
+# What a browser does not fold. Names with more characters are folded anywhere, at 8rem at least.
+_UNFOLDED = re.compile(r"[^\s-]+-?")
+_LONGEST = 20
+_LEAST = 15
+
 # The columns of an estimate in addition to its value, in copies.
 _SPREAD = ("low", "high", "n")
 
@@ -88,6 +93,11 @@ class Cell:
     def trials(self) -> str:
         """The values of the trials in one attribute."""
         return " ".join(repr(float(sample)) for sample in self.samples)
+
+    @property
+    def long(self) -> bool:
+        """Whether its text has a word that is folded anywhere: IANA's names of suites."""
+        return any(len(word) > _LONGEST for word in _UNFOLDED.findall(self.text))
 
     @property
     def lines(self) -> tuple[str, ...]:
@@ -154,20 +164,41 @@ class Table:
         """The table, with the reach of its columns; the first one is always shown."""
         left = [float(limit) for limit in (*_PAGES, _PAPER)]
         columns = []
+        folded = self._folded
         for index, column in enumerate(self.columns):
             if column.hidden:
                 columns.append(replace(column, reach=NEVER, paper=False))
                 continue
-            cells = [row.cells[index].lines for row in self.rows if not row.why]
-            width = _width(column.head, cells)
+            width = _width(column.head, self._lines(index))
             for place in range(len(left)):
-                left[place] -= min(width, _FOLDED if place == 0 else _WORDS)
+                least = min(width, _FOLDED if place == 0 else _WORDS)
+                left[place] -= folded.get(index, least) if place == 0 else least
                 left[place] -= _BUTTON if index == 0 else 0.0
             # After the first column that does not fit, no less important column is shown, either.
             fits = [index == 0 or room >= 0 for room in left]
             reach = next((place + 1 for place, fit in enumerate(fits[:-1]) if fit), NEVER)
             columns.append(replace(column, reach=reach, paper=fits[-1]))
         return replace(self, columns=tuple(columns))
+
+    @property
+    def _folded(self) -> dict[int, float]:
+        """The widths on a phone of the words before the first figures, by column.
+
+        As narrow as their longest words, if the figures have no room otherwise.
+        """
+        shown = [index for index, column in enumerate(self.columns) if not column.hidden]
+        first = next((place for place, at in enumerate(shown) if self.columns[at].number), 0)
+        widths = [_width(self.columns[at].head, self._lines(at)) for at in shown[: first + 1]]
+        if _BUTTON + sum(min(width, _FOLDED) for width in widths) <= _PAGES[0]:
+            return {}
+        return {
+            at: _width(self.columns[at].head, [_words(lines) for lines in self._lines(at)])
+            for at in shown[:first]
+        }
+
+    def _lines(self, index: int) -> list[tuple[str, ...]]:
+        """The lines of a column's cells."""
+        return [row.cells[index].lines for row in self.rows if not row.why]
 
     def usual_hint(self, row: Row) -> str:
         """The hint that most cells of a row share and that no column has; empty for none.
@@ -305,6 +336,12 @@ def _width(head: str, cells: Sequence[tuple[str, ...]]) -> float:
         for index, line in enumerate(lines):
             longest = max(longest, len(line) * (_TEXT if index == 0 else _SMALL))
     return longest + _FRAME
+
+
+def _words(lines: tuple[str, ...]) -> tuple[str, ...]:
+    """The longest part of each line that is not folded."""
+    longest = (max(_UNFOLDED.findall(line), key=len, default="") for line in lines)
+    return tuple(part if len(part) <= _LONGEST else part[:_LEAST] for part in longest)
 
 
 def exact_text(table: Table) -> str:

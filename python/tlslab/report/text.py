@@ -25,10 +25,11 @@ from tlslab.domain.figure import EMITTED
 from tlslab.domain.finding import Summary
 from tlslab.domain.plain import plain
 from tlslab.domain.wording import counted, ratio_figure
+from tlslab.domain.workload_words import load_words
 from tlslab.report import view
 from tlslab.report.commands import Command
 from tlslab.report.dots import Dots, has_dots
-from tlslab.report.facts import load_words, redo_words
+from tlslab.report.facts import redo_words
 from tlslab.report.few_trials import shown
 from tlslab.report.legend import legend
 from tlslab.report.numbers import Grid, Place, number, word

@@ -149,6 +149,10 @@ SENTENCES: Sentences = {
     "growth_unknown": _growth_unknown,
     "processor_ratio": _processor_ratio,
     "no_benchmark": lambda *_: "No benchmark has a result: the warnings say why.",
+    "no_curve": lambda *_: (
+        "Each benchmark ran with one number of threads: `--set threads=1,2,4` shows how far more "
+        "of them help."
+    ),
     "certainty": _certainty,
     **{f"fault_{kind}_{policy}": _fault for kind in FAULT_KINDS for policy in POLICIES},
 }

@@ -221,6 +221,14 @@ def runs_words(found: History) -> str:
     return f"{count} from {first} to {last} (UTC), in the order in which they began."
 
 
+def load_words(found: History) -> str:
+    """What the connections of the runs carried; of several loads that of the newest run."""
+    loads = list(dict.fromkeys(run.load for run in reversed(found.runs) if run.load))
+    if len(loads) < 2:
+        return "".join(loads)
+    return f"{counted(len(loads), 'load')}; of the newest run: {loads[0].removeprefix('Load: ')}"
+
+
 def reason(found: History) -> str:
     """The reason for the command's exit code."""
     changes: Sequence[tuple[CellHistory, EstimateChange]] = [

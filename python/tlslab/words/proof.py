@@ -219,6 +219,8 @@ def _not_known(values: Values, cells: Sequence[str], summary: Summary) -> str:
 
 
 def _certainty(values: Values, cells: Sequence[str], summary: Summary) -> str:
+    if not values["family"]:
+        return f"{counted(values['blocks'], 'block')}, no ratio"
     return (
         f"{counted(values['blocks'], 'block')}; intervals of 95 % over a family of "
         f"{values['family']} ratios; less than {_margin(summary)} counts as no difference"

@@ -18,11 +18,11 @@ from factories.saturated import saturated
 from factories.worded import overlay, summarise
 from tlslab.analysis.overlay import Side
 from tlslab.domain.finding import Summary
+from tlslab.domain.workload_words import load_facts
 from tlslab.experiment import with_levels
 from tlslab.lab.store import to_json
 from tlslab.report import render_csv, render_html, render_markdown, render_text
 from tlslab.report.dots import axis_line, dot_lines
-from tlslab.report.facts import load_facts
 
 pytestmark = pytest.mark.slow
 
@@ -174,9 +174,10 @@ def test_an_answer_of_any_kind_is_two_sentences_and_five_tiles_at_most(name: str
 
 
 LOADS: dict[str, dict[str, Any]] = {
-    "Load: requests on each connection: 1; HTTP 1.1; resumption: none.": {},
-    "Load: requests on each connection: 4; HTTP 2; 8 at once (HTTP/2); resumption: 60 % of "
-    "connections, by psk.": {
+    "Load: connections at once: 16; requests each: 1; response: 4,788 bytes; HTTP 1.1; "
+    "resumption: none.": {},
+    "Load: connections at once: 16; requests each: 4; response: 4,788 bytes; HTTP 2; "
+    "streams: 8 at once (HTTP/2); resumption: 60 % of connections, by psk.": {
         "http": "2", "streams": 8, "requests_per_connection": 4, "resume": "psk",
         "resume_ratio": 0.6,
     },

@@ -22,7 +22,7 @@ from tlslab.report import (
 )
 from tlslab.report.history_page import HEIGHT, WIDTH, chart
 from tlslab.report.html import HEAVIEST
-from tlslab.words.history import could_have_found, headline, quiet
+from tlslab.words.history import could_have_found, headline, load_words, quiet
 
 
 @pytest.fixture(name="found", scope="module")
@@ -128,6 +128,22 @@ def test_markdown_has_the_answer_each_change_and_the_runs(found: History) -> Non
     assert text.count("in force at the newest run") == len(changes) > 0
     between = {(change.before, change.after) for change in changes}
     assert text.count("tlslab 0.1.0 -> 0.2.0".replace(">", "\\>")) == len(between)
+
+
+LOAD = (
+    "Load: connections at once: 16; requests each: 1; response: 4,788 bytes; HTTP 1.1; "
+    "resumption: none."
+)
+
+
+def test_the_head_says_what_the_connections_carried(found: History) -> None:
+    """If the runs differ in it, how many loads there are, and the newest."""
+    assert {run.load for run in found.runs} == {LOAD}
+    texts = (text_of(found), Page(render_history_html(found)).text, render_history_markdown(found))
+    assert all(LOAD in " ".join(text.split()) for text in texts)
+    first = replace(found.runs[0], load="Load: another.")
+    said = load_words(replace(found, runs=(first, *found.runs[1:])))
+    assert said == f"2 loads; of the newest run: {LOAD.removeprefix('Load: ')}"
 
 
 @pytest.mark.parametrize("width", [40, 80])

@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from factories.capacity import made_capacity_run
+from factories.capacity import CapacityWorld, made_capacity_run, made_plan
 from factories.data import made_figures, with_data
 from factories.worded import summarise
 from tlslab.domain.estimate import Estimate
@@ -158,10 +158,18 @@ def test_cells_without_a_result_come_right_after_the_warnings(quick_summary: Sum
 
 
 def test_a_page_of_loads_opens_with_what_became_of_them() -> None:
-    parts = [part.id for part in layout(summarise(made_capacity_run())).main]
-    first = [name for name in parts if not name.startswith("ranking")][:3]
-    assert [name.rpartition("-")[0] for name in first[:2]] == ["part-response", "part-achieved"]
-    assert "maxima" in first[2]
+    """Both charts of the first cells, those of the answer's cell before all; then the maxima."""
+    worlds = {"nginx": CapacityWorld(alone=700.0), "apache": CapacityWorld(alone=1100.0, seed=3)}
+    summary = summarise(made_capacity_run(worlds, made_plan(repetitions=5)))
+    assert summary.answer is not None
+    assert summary.answer.figure == "achieved-apache"
+    found = layout(summary)
+    assert found.picture is None
+    assert [part.id for part in found.main][:2] == ["opening", "table-maxima"]
+    opening = [drawn.figure.id for drawn in found.main[0].figures]
+    assert opening == ["achieved-apache", "response-apache", "achieved-nginx", "response-nginx"]
+    drawn = [each.figure.id for part in (*found.main, *found.details) for each in part.figures]
+    assert sorted(drawn) == sorted(each.id for each in summary.figures)
 
 
 @pytest.mark.parametrize(("names", "zero"), [(("a",), True), (("a", "b"), False)])

@@ -136,6 +136,14 @@ def test_one_row_is_no_picture() -> None:
     assert "●" not in short(replace(summary, figures=figures))
 
 
+def test_one_trial_each_without_an_interval_is_no_picture() -> None:
+    summary = summarise(made_run(experiment=replace(ONE_SETTING, blocks=1)))
+    assert summary.answer is not None
+    assert summary.answer.figure
+    assert "●" not in short(summary)
+    assert "●" in short(summarise(made_run(experiment=replace(ONE_SETTING, blocks=2))))
+
+
 def listed(title: str, count: int, noun: str = "row", total: int = 0) -> Rows:
     def drawn(first: int) -> RenderableType:
         return Group(*(f"{title} {number}" for number in range(first)))

@@ -19,6 +19,9 @@ def figures(curves: Sequence[Curve], composed: Sequence[Composition]) -> tuple[F
     found: list[Figure] = []
     for benchmark in dict.fromkeys(curve.benchmark for curve in curves):
         own = [curve for curve in curves if curve.benchmark == benchmark]
+        # One number of threads is no curve: the table has its figures.
+        if all(len(curve.cells) < 2 for curve in own):
+            continue
         found.append(_throughput(benchmark, own))
         if any(_tail(curve) for curve in own):
             found += [_latency(benchmark, own, log=False), _latency(benchmark, own, log=True)]

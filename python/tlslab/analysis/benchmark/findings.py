@@ -106,7 +106,8 @@ def answer(
         lacking = _lacking(contents, drawn[0], n)
         said = [Statement("growth", _knee(drawn[0], processors)), *ratios]
     elif not ratios:
-        return Answer(question, lacking=Lacking(code="no_benchmark"))
+        bare = Lacking(code="no_curve" if n else "no_benchmark")
+        return Answer(question, lacking=too_few(contents, n) if 0 < n < FEWEST else bare)
     else:
         lacking, said = too_few(contents, n) if n < FEWEST else None, ratios
     return Answer(

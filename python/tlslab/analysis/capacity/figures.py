@@ -6,8 +6,13 @@ from dataclasses import replace
 from typing import Any
 
 from tlslab.analysis.capacity.capacity_cell import CapacityCell
-from tlslab.analysis.capacity.points import LoadPoint, by_fraction, judged, time_estimates
-from tlslab.analysis.stats.estimate import estimate
+from tlslab.analysis.capacity.points import (
+    LoadPoint,
+    by_fraction,
+    judged,
+    overload,
+    time_estimates,
+)
 from tlslab.domain.capacity import CapacityPlan
 from tlslab.domain.cell_names import cell_name, percent_of_maximum
 from tlslab.domain.estimates import CONNECTIONS, RESPONSE, statistic
@@ -15,10 +20,15 @@ from tlslab.domain.figure import Figure, Mark, Series
 from tlslab.domain.loads import LoadVerdict
 from tlslab.domain.run_record import total_us
 from tlslab.domain.stopping import LEAST_BLOCKS
-from tlslab.domain.wording import joined, level_label
+from tlslab.domain.wording import joined
 
 RATE = "new connections/s"
+_OFFERED = "offered load, new connections/s"
 KEPT_UP = "as much as was offered"
+
+# The runs that say nothing of the server, and how their marks are named.
+_HOLLOW: Sequence[LoadVerdict] = ("generator late", "invalid")
+HOLLOW = "generator late, or run invalid"
 
 # The reasons that a load is not drawn: its runs say nothing about the server.
 _SILENT: Mapping[LoadVerdict, str] = {
@@ -32,10 +42,10 @@ Cells = Sequence[CapacityCell]
 def figures(cells: Cells, plan: CapacityPlan) -> tuple[Figure, ...]:
     """All figures with something to draw."""
     measured = [cell for cell in cells if any(level.rate > 0 for level in cell.levels)]
-    loaded = [cell for cell in measured if cell.points]
+    loaded = [cell for cell in measured if cell.loads]
     drawn: list[Figure | None] = [_search(measured), _maximum(measured)]
-    for server, group in _by(loaded, "server").items():
-        drawn += [_responses(server, group, plan), _achieved(server, group)]
+    for cell in loaded:
+        drawn += [_achieved(cell, loaded, plan), _responses(cell, loaded, plan)]
     drawn += [_overlay(*item) for item in _by(loaded, "processors").items()]
     drawn += [_cpu_by_load(loaded), *_cpu_over_time(measured), *_over_time(loaded)]
     drawn += [_remedies(cell) for cell in measured]
@@ -134,7 +144,7 @@ def _over_load(
     name: str, title: str, caption: str, y_title: str, cells: Cells, series: Sequence[Series],
     **more: Any,
 ) -> Figure:  # fmt: skip
-    """A figure over the offered load, whose caption names the loads that are not drawn."""
+    """A figure over the offered load; a caption names the loads that are not drawn."""
     for verdict, why in _SILENT.items():
         silent = []
         for cell in cells:
@@ -142,8 +152,54 @@ def _over_load(
                 silent.append(f"{cell.name} at {joined([percent_of_maximum(f) for f in loads])}")
         if silent:
             caption += f" Not drawn, since {why}: {'; '.join(silent)}."
-    x_title = "offered load, new connections/s"
-    return Figure(name, title, caption, "line", x_title, y_title, tuple(series), **more)
+    return Figure(name, title, caption, "line", _OFFERED, y_title, tuple(series), **more)
+
+
+def _by_run(
+    kind: str, title: str, caption: str, y_title: str, cell: CapacityCell, cells: Cells,
+    series: Sequence[Series], plan: CapacityPlan, **more: Any,
+) -> Figure:  # fmt: skip
+    """A figure of a cell over the offered load, a point for each run, the overload shaded."""
+    several = len(cells) > 1
+    marks = [*_overload(cell, plan)]
+    if cell.capacity is not None and cell.capacity.is_confirmed:
+        marks.append(Mark(cell.capacity.load.value, f"meets {plan.objective}"))
+    caption = f"{caption} Each run is a point; hollow: {HOLLOW}, which says nothing of the server. "
+    caption += "Shaded: from the first load that was not carried"
+    caption += "." if plan.objective is None else f", or missed {plan.objective}."
+    return Figure(
+        by_run_id(kind, cell, cells), f"{title}: {cell.name}" if several else title, caption,
+        "points", _OFFERED, y_title, tuple(series), marks=tuple(marks), **more,
+    )  # fmt: skip
+
+
+def by_run_id(kind: str, cell: CapacityCell, cells: Cells) -> str:
+    """The id of a cell's figure, `achieved` or `response`; with its name if there are others."""
+    return identifier(kind, cell.name) if len(cells) > 1 else kind
+
+
+def _overload(cell: CapacityCell, plan: CapacityPlan) -> Iterator[Mark]:
+    found = overload(cell.loads, plan.objective)
+    if found is not None:
+        load, outcome = found
+        why = "not carried" if outcome == "overloaded" else f"misses {plan.objective}"
+        yield Mark(load, f"overload ({why})", onward=True)
+
+
+def _runs(
+    cell: CapacityCell, name: str, value: Callable[[LoadPoint], float | None]
+) -> Iterator[Series]:
+    """A value of each run against its load: those of the server, then those that are not."""
+    points = sorted(cell.loads, key=lambda point: point.offered)
+    for hollow in ("", HOLLOW):
+        known = [
+            (point.offered, found)
+            for point in points
+            if (point.verdict in _HOLLOW) == bool(hollow) and (found := value(point)) is not None
+        ]
+        if known:
+            x, y = zip(*known, strict=True)
+            yield Series(name, x, y, hollow=hollow)
 
 
 def _times(cell: CapacityCell, label: str, names: Sequence[str], dashed: str) -> Iterator[Series]:
@@ -156,56 +212,56 @@ def _times(cell: CapacityCell, label: str, names: Sequence[str], dashed: str) ->
         yield Series.of(f"{label}: {name}", points, dashed=name == dashed)
 
 
-def _responses(server: str, cells: Cells, plan: CapacityPlan) -> Figure:
-    return _over_load(
-        identifier("response", server),
-        f"Response time against offered load{_of(server)}",
+def _response(name: str) -> Callable[[LoadPoint], float | None]:
+    """A quantile of a run's response times; None if the run has too few values for it."""
+
+    def of_run(point: LoadPoint) -> float | None:
+        found = time_estimates([point], RESPONSE)[0].get(statistic(RESPONSE, name))
+        return None if found is None else found.value
+
+    return of_run
+
+
+def _responses(cell: CapacityCell, cells: Cells, plan: CapacityPlan) -> Figure:
+    return _by_run(
+        "response",
+        "Response time against offered load",
         "From the intended start of a connection to the last byte of its response, in an open "
-        "loop: a server that falls behind is not asked less. Interval of 95 % over values and "
-        "trials.",
+        "loop: a server that falls behind is not asked less.",
         "response time, ms",
+        cell,
         cells,
-        [s for c in cells for s in _times(c, c.name, ("mean", "p50", "p90", "p99"), "mean")],
+        [each for name in ("p50", "p99") for each in _runs(cell, name, _response(name))],
+        plan,
         y_log=True,
-        marks=tuple(
-            Mark(cell.capacity.load.value, f"{cell.name}: {plan.objective}")
-            for cell in cells
-            if cell.capacity is not None and cell.capacity.is_confirmed
-        ),
     )
 
 
-def _of(server: str) -> str:
-    return f": {level_label('server', server)}" if server else ""
-
-
-def _achieved(server: str, cells: Cells) -> Figure:
-    series = []
-    for cell in cells:
-        if groups := _of_server(cell):
-            rates = [estimate([max(p.completed, 1e-9) for p in g], "1/s") for g in groups]
-            series.append(Series.of(cell.name, zip(_offered(groups), rates, strict=True)))
+def _achieved(cell: CapacityCell, cells: Cells, plan: CapacityPlan) -> Figure:
+    series = list(_runs(cell, "completed", lambda point: point.completed))
     if series:
         loads = [float(x) for each in series for x in each.x]
         ends = min(loads), max(loads)
         series.append(Series(KEPT_UP, ends, ends, dashed=True))
-    return _over_load(
-        identifier("achieved", server),
-        f"Completed against offered connections/s{_of(server)}",
+    return _by_run(
+        "achieved",
+        "Completed against offered connections/s",
         "A server that does not keep up completes less than is offered: it falls below the "
         f"diagonal ({KEPT_UP}).",
         "completed connections/s",
+        cell,
         cells,
         series,
+        plan,
     )
 
 
 def _overlay(processors: str, cells: Cells) -> Figure | None:
-    """Servers side by side, as platforms, at equal numbers of processors."""
-    servers = _by([cell for cell in cells if _of_server(cell)], "server")
-    if len(servers) < 2:
+    """Cells side by side, as platforms, at equal numbers of processors."""
+    drawn = [cell for cell in cells if _of_server(cell)]
+    if len(drawn) < 2:
         return None
-    drawn = [cell for cell in cells if any(cell in group for group in servers.values())]
+    servers = _by(drawn, "server")
     series: list[Series] = []
     for cell in drawn:
         server = cell.factors.get("server", "")
@@ -214,7 +270,7 @@ def _overlay(processors: str, cells: Cells) -> Figure | None:
     where = f", {_processors(processors)}" if processors else ""
     return _over_load(
         identifier("overlay", processors),
-        f"Servers overlaid{where}",
+        f"{'Servers' if len(servers) > 1 else 'Cells'} overlaid{where}",
         "Response time against offered load; each to the maximum of its own.",
         "response time, ms",
         cells,

@@ -343,7 +343,7 @@ def _tiles(cell: CapacityCell) -> tuple[Tile, ...]:
 
 
 def _shown(best: CapacityCell, figures: Sequence[Figure], wanted: Sequence[str]) -> str:
-    """The first of the wanted figures that exists for the best cell's server."""
-    server = best.factors.get("server", "")
+    """The first of the wanted figures that exists for the best cell."""
     ids = [each.id for each in figures]
-    return next((i for start in wanted for i in ids if i in (start, identifier(start, server))), "")
+    named = (i for start in wanted for i in (start, identifier(start, best.name)) if i in ids)
+    return next(named, "")

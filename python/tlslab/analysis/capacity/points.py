@@ -10,11 +10,21 @@ from typing import Literal
 from tlslab.analysis.measures import Processors, client_busy, server_busy
 from tlslab.analysis.stats.estimate import estimate
 from tlslab.analysis.stats.latency import quantiles
-from tlslab.domain.capacity import CONFIRMING
+from tlslab.domain.capacity import CONFIRMING, Objective
 from tlslab.domain.distribution import Distribution
 from tlslab.domain.estimate import Estimate
 from tlslab.domain.estimates import MILLISECONDS, PER_SECOND, RESPONSE, statistic
-from tlslab.domain.loads import STEP, Load, LoadRun, bracket, load_run, times_of
+from tlslab.domain.loads import (
+    STEP,
+    Load,
+    LoadRun,
+    LoadVerdict,
+    Outcome,
+    bracket,
+    load_run,
+    loads_of,
+    times_of,
+)
 from tlslab.domain.run_record import failures, mismatches
 from tlslab.domain.trial import Trial, TrialRun
 from tlslab.domain.wording import counted
@@ -82,6 +92,24 @@ def by_fraction(points: Sequence[LoadPoint]) -> dict[float, list[LoadPoint]]:
     """Points by the fraction of the maximum, ascending."""
     fractions = sorted({point.fraction for point in points})
     return {f: [point for point in points if point.fraction == f] for f in fractions}
+
+
+def overload(
+    points: Sequence[LoadPoint], objective: Objective | None
+) -> tuple[float, LoadVerdict | Outcome] | None:
+    """The lowest load that was not carried, or that missed the objective, in connections/s.
+
+    With it `overloaded` or `missed`; None if there is no such load.
+    """
+    judged_loads = () if objective is None else loads_of(points, objective)
+    missed = {load.fraction for load in judged_loads if load.outcome == "missed"}
+    for fraction, group in by_fraction(points).items():
+        least = min(point.offered for point in group)
+        if any(point.verdict == "overloaded" for point in group):
+            return least, "overloaded"
+        if fraction in missed:
+            return least, "missed"
+    return None
 
 
 def time_estimates(

@@ -53,31 +53,31 @@ def tables(cells: Sequence[CapacityCell], plan: CapacityPlan) -> tuple[DataTable
 
 def _maxima(cells: Sequence[CapacityCell], plan: CapacityPlan) -> DataTable:
     columns = [
-        "server", "search", "at once", "connections/s at most", "server µs/connection",
-        "server busy", "generator busy", "memory MB", "verdict",
+        "server", "connections/s at most", "server µs/connection", "server busy", "at once",
+        "generator busy", "memory MB", "verdict", "search",
     ]  # fmt: skip
     # On one screen.
     brief = ["server", "connections/s at most", "server µs/connection", "server busy", "verdict"]
     if plan.objective is not None:
         met = f"connections/s with {plan.objective}"
-        columns[4:4] = [met, "of the maximum"]
+        columns[2:2] = [met, "of the maximum"]
         brief.insert(2, met)
     rows = []
     for cell in cells:
         found = cell.summary.estimates
         row: list[TableCell] = [
             cell.name,
-            _search(cell),
-            cell.connections,
             cell.maximum,
             found.get(SERVER_COST),
             found.get(SERVER_BUSY),
+            cell.connections,
             found.get(CLIENT_BUSY),
             _megabytes(found.get(SERVER_MEMORY)),
             cell.summary.verdict.replace("_", " "),
+            _search(cell),
         ]
         if plan.objective is not None:
-            row[4:4] = [_capacity(cell), share_cell(cell)]
+            row[2:2] = [_capacity(cell), share_cell(cell)]
         rows.append(tuple(row))
     return DataTable(
         id="maxima",

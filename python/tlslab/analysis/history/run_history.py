@@ -41,6 +41,7 @@ from tlslab.domain.history import (
     missing,
 )
 from tlslab.domain.run import MEMORY
+from tlslab.domain.workload_words import load_words
 
 # With fewer runs only steps of more than six standard deviations could be found.
 LEAST_RUNS = 6
@@ -126,7 +127,8 @@ def _found(long: Sequence[EstimateLine], smallest: float) -> list[SeriesChange]:
 
 def _run(run: Run) -> HistoryRun:
     where, what = run.summary.environment, run.summary.experiment
-    return HistoryRun(run.name, run.began.isoformat(), run.machine, what.target, where.tlslab)
+    began, load = run.began.isoformat(), load_words(run.summary)
+    return HistoryRun(run.name, began, run.machine, what.target, where.tlslab, load)
 
 
 def _cell(line: EstimateLine, found: SeriesChange | None) -> CellHistory:

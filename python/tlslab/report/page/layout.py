@@ -3,11 +3,13 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from tlslab.domain.experiment import CAPACITY
 from tlslab.domain.figure import Figure
 from tlslab.domain.finding import Answer, Finding, Summary
 from tlslab.domain.wording import counted
+from tlslab.domain.workload_words import load_words
 from tlslab.report import view
-from tlslab.report.facts import load_words, redo_command
+from tlslab.report.facts import redo_command
 from tlslab.report.page import page_parts, results
 from tlslab.report.page.drawn import Drawn, drawn_flames
 from tlslab.report.page.page_parts import Part
@@ -26,9 +28,13 @@ _FIGURE = 90
 ROWS = 10
 
 # How many figures stand before Details where no setting has a ranking, and how the ids of those
-# begin that stand before the first table: loads beside what was completed of them, and its times.
+# begin that open a page: loads beside what was completed of them, and beside response times.
 _FIRST = 2
-_OPENING = ("response", "achieved")
+_OPENING = ("achieved", "response")
+
+# The title of those, and how many there are at most: two of each cell.
+_OPENS = "What was carried, and how fast"
+_MOST_OPENING = 4
 
 # The figure of the parts of costs by samples, which has a place of its own.
 _WHY = "why"
@@ -70,9 +76,9 @@ def layout(summary: Summary, thrift: int = 0) -> Layout:
     sections = view.sections(summary)
     answer = summary.answer or _old_answer(summary, sections)
     drawn = (Drawn(f, "picture") for f in summary.figures if f.id == answer.figure)
-    picture = next(drawn, None)
+    picture = None if _opening(summary) else next(drawn, None)
     used = _HEAD + (_height(picture) if picture else 0)
-    wanted = list(_candidates(summary, sections, answer.figure))
+    wanted = list(_candidates(summary, sections, picture.figure.id if picture else ""))
     main: list[Part] = []
     for part in wanted:
         height = _part_height(part)
@@ -106,22 +112,23 @@ def layout(summary: Summary, thrift: int = 0) -> Layout:
 
 def _candidates(summary: Summary, sections: Sequence[view.Section], drawn: str) -> Iterator[Part]:
     """Candidates for a place before Details, by importance."""
+    if opening := _opening(summary):
+        yield page_parts.figures_part("opening", _OPENS, "", _halves(opening[:_MOST_OPENING]))
+        yield from (page_parts.table_part(data_table(data)) for data in summary.tables[:1])
+        answering = summary.answer.figure if summary.answer else ""
+        yield from (_figure_part(f) for f in _own(summary, "") if f.id == answering)
     for table in (results.results(summary, sections), results.kept_open(summary, sections)):
         if table is not None:
             yield page_parts.table_part(table)
-    rankings = [f for f in summary.figures if f.kind == "ranking" and f.id != drawn]
+    rankings = [f for f in _rankings(summary) if f.id != drawn and not (opening and _is_bare(f))]
     if len(rankings) == 1:
         yield _figure_part(rankings[0])
     elif rankings:
         line = f"{len(rankings)} rankings: {', '.join(f.title for f in rankings[:3])}"
         yield page_parts.figures_part("rankings", "Other rankings", line, _halves(rankings))
-    if not sections:
-        figures = _own(summary, drawn)[:_FIRST]
-        opening = [figure for figure in figures if figure.id.startswith(_OPENING)]
-        yield from map(_figure_part, opening)
-        for data in summary.tables[:1]:
-            yield page_parts.table_part(data_table(data))
-        yield from (_figure_part(figure) for figure in figures if figure not in opening)
+    if not sections and not opening:
+        yield from (page_parts.table_part(data_table(data)) for data in summary.tables[:1])
+        yield from map(_figure_part, _own(summary, drawn)[:_FIRST])
 
 
 def _rest(summary: Summary, sections: Sequence[view.Section], thrift: Thrift) -> Iterator[Part]:
@@ -151,7 +158,14 @@ def _rest(summary: Summary, sections: Sequence[view.Section], thrift: Thrift) ->
             more,
         )
     drawn = summary.answer.figure if summary.answer else ""
-    yield from map(_figure_part, _own(summary, drawn)[0 if sections else _FIRST :])
+    opening = _opening(summary)
+    if opening:
+        yield from (_figure_part(figure) for figure in _rankings(summary) if _is_bare(figure))
+    if others := opening[_MOST_OPENING:]:
+        line = "completed connections and response times against the offered load"
+        yield page_parts.figures_part("other-loads", f"{_OPENS}: others", line, _halves(others))
+    first = 0 if sections or opening else _FIRST
+    yield from map(_figure_part, _own(summary, drawn)[first:])
     yield from (page_parts.table_part(data_table(data)) for data in summary.tables[not sections :])
     yield from (page_parts.text_part(text) for text in summary.texts)
 
@@ -171,14 +185,38 @@ def _why(summary: Summary, flames: int) -> Iterator[Part]:
         yield replace(part, flames=drawn)
 
 
+def _opening(summary: Summary) -> list[Figure]:
+    """The figures that open the page, those of the answer's cell first; none of most kinds."""
+    if summary.experiment.kind != CAPACITY:
+        return []
+    found = [figure for figure in summary.figures if figure.id.startswith(_OPENING)]
+    answer = summary.answer.figure.partition("-")[2] if summary.answer else ""
+    names = list(dict.fromkeys(figure.id.partition("-")[2] for figure in found))
+
+    def place(figure: Figure) -> tuple[bool, int, bool]:
+        kind, _, name = figure.id.partition("-")
+        return name != answer, names.index(name), kind != _OPENING[0]
+
+    return sorted(found, key=place)
+
+
+def _rankings(summary: Summary) -> list[Figure]:
+    return [figure for figure in summary.figures if figure.kind == "ranking"]
+
+
+def _is_bare(figure: Figure) -> bool:
+    """Whether a ranking has one row, which a table beside it says as well."""
+    return sum(len(series.x) for series in figure.series) < 2
+
+
 def _own(summary: Summary, drawn: str) -> list[Figure]:
-    """The figures that belong to no section's ranking, those that open a page first."""
-    found = (
+    """The figures that belong to no section's ranking and do not open the page."""
+    elsewhere = {drawn, _WHY, *(figure.id for figure in _opening(summary))}
+    return [
         figure
         for figure in summary.figures
-        if figure.id not in (drawn, _WHY) and figure.kind != "ranking" and not figure.of_setting
-    )
-    return sorted(found, key=lambda figure: not figure.id.startswith(_OPENING))
+        if figure.id not in elsewhere and figure.kind != "ranking" and not figure.of_setting
+    ]
 
 
 def _has_area(figure: Figure) -> bool:

@@ -58,11 +58,13 @@ def draw(figure: Figure, width: int) -> Markup:
 def variants(figure: Figure) -> tuple[Figure, Figure | None]:
     """The figure on the axis that suits it best, and the figure on the other kind of axis.
 
-    Values that span more than a factor of 20 suit a logarithmic axis, but bars and areas start at
-    zero. There is no other kind if any value is not positive.
+    Values that span more than a factor of 20 suit a logarithmic axis, but bars, areas and a ranking
+    of one row start at zero. There is no other kind if any value is not positive.
     """
     lines = lines_of(figure)
     numbers = numbers_of(lines, 1) + numbers_of(lines, 2)
+    if figure.kind == "ranking" and len(places_of(lines)) == 1:
+        return replace(figure, y_log=False), None
     if figure.kind not in ("ranking", "line", "points") or not numbers or min(numbers) <= 0:
         return figure, None
     if not figure.y_log and max(numbers) > WIDE * min(numbers):

@@ -92,6 +92,16 @@ def noted(figure: Figure) -> list[float]:
     return [mark.x for mark in figure.marks if math.isfinite(mark.x)]
 
 
+def shaded(figure: Figure, x: Scale, right: float, top: float, bottom: float) -> list[Markup]:
+    """The regions from a mark to the end of the plot, each over its whole height."""
+    known = (mark.x for mark in figure.marks if mark.onward and math.isfinite(mark.x))
+    places = [x(place) for place in known if x.holds(place)]
+    return [
+        tag("rect", class_="sh", x=place, y=top, width=right - place, height=bottom - top)
+        for place in places
+    ]
+
+
 def notes_of(figure: Figure, x: Scale) -> list[Note]:
     """The marks of a figure that have a place on its axis."""
     return [

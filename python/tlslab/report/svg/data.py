@@ -54,6 +54,7 @@ class Line:
     points: tuple[Point, ...]
     axis: int = 1
     dashed: bool = False
+    hollow: str = ""
 
     @property
     def colour(self) -> str:
@@ -95,6 +96,7 @@ def lines_of(drawn: figure.Figure) -> tuple[Line, ...]:
             tuple(_points(series)),
             series.axis,
             series.dashed,
+            clean(series.hollow, _NAME),
         )
         for series in drawn.series
     )

@@ -146,7 +146,7 @@ def _ranked(line: Line, point: Point, frame: Rows, y: float, several: bool) -> M
 def _mark(
     line: Line, point: Point, at: tuple[float, float], several: bool, muted: str = ""
 ) -> Markup:
-    classes = ("o" if line.dashed or point.bound else "p") + muted
+    classes = ("o" if line.dashed or line.hollow or point.bound else "p") + muted
     title = hover(line, point, several)
     return shape(line.shape, at[0], at[1], title, class_=classes, **marked(line, point))
 

@@ -72,7 +72,7 @@ def marked(line: Line, point: Point) -> dict[str, str]:
 def hover(line: Line, point: Point, several: bool) -> Markup:
     """The title of a mark: its text without a script."""
     head = f"{line.name}, {exact(point.x)}" if several and line.name else exact(point.x)
-    return tag("title", f"{head}: {point.words}")
+    return tag("title", f"{head}: {'; '.join(filter(None, (point.words, line.hollow)))}")
 
 
 def shape(kind: int, x: float, y: float, *content: str, **attributes: str | None) -> Markup:
@@ -276,20 +276,20 @@ def _neutral_line_key(text: str, dashed: bool) -> Key:
 def line_keys(figure: Figure, lines: Sequence[Line]) -> list[Key]:
     """Keys of the series, one per name; if axes differ, also the meaning of solid and dashed."""
     first = {line.name: line for line in reversed(lines)}
-    shared = len(first) < len(lines) and any(line.axis == 2 for line in lines)
+    shared = len(first) < len(lines) and any(line.axis == 2 or line.hollow for line in lines)
     entries = [
         line_key(line, joined_up=figure.kind == "line" or line.reference, points=True)
         for line in (reversed(first.values()) if shared else lines)
         if line.name
     ]
-    if shared:
+    if any(line.axis == 2 for line in lines) and shared:
         axes = {line.axis: line.dashed for line in lines if not line.reference}
         entries += [_neutral_line_key(f"{_SIDES[axis]} axis", axes[axis]) for axis in sorted(axes)]
     return [*entries, *sign_keys(lines)]
 
 
 def sign_keys(lines: Sequence[Line]) -> list[Key]:
-    """The keys of whiskers, trials, lower bounds and objections, as far as they occur."""
+    """The keys of whiskers, trials, bounds, objections and hollow marks, as far as they occur."""
     points = [point for line in lines for point in line.points]
     occurring = (
         (any(line.intervals for line in lines), Key("95 % interval", _interval)),
@@ -297,7 +297,11 @@ def sign_keys(lines: Sequence[Line]) -> list[Key]:
         (any(point.bound for point in points), Key("lower bound", _bound)),
         (any(point.objection for point in points), Key("a policy objects", _objection)),
     )
-    return [key for there, key in occurring if there]
+    hollow = dict.fromkeys(line.hollow for line in lines if line.hollow)
+    return [
+        *(key for there, key in occurring if there),
+        *(Key(why, _hollow) for why in hollow),
+    ]
 
 
 def _interval(x: float, y: float) -> Markup:
@@ -306,6 +310,10 @@ def _interval(x: float, y: float) -> Markup:
 
 def _trials(x: float, y: float) -> Markup:
     return tag("path", class_="tr nt", d=f"{path('M', x + 9, y)}h0m8 0h0")
+
+
+def _hollow(x: float, y: float) -> Markup:
+    return tag("g", shape(0, x + 13, y, class_="o"), class_="nt")
 
 
 def _bound(x: float, y: float) -> Markup:

@@ -17,6 +17,7 @@ from tlslab.report.svg.axes import (
     labels_of,
     noted,
     notes_of,
+    shaded,
     title_below,
 )
 from tlslab.report.svg.data import Line, named, numbers_of, places_of
@@ -91,7 +92,8 @@ def plane(
     top = y + (lanes + 11 if lanes else 6)
     bottom = top + tall
     left_y = replace(left_y, start=bottom, end=top)
-    parts = [legend, titles, _grid(left_y, left, right), *notes(top, bottom)]
+    shades = [] if places else shaded(figure, x, right, top, bottom)
+    parts = [legend, titles, *shades, _grid(left_y, left, right), *notes(top, bottom)]
     parts += _y_labels(left_y, left - _GAP, "e")
     if right_y is not None:
         right_y = replace(right_y, start=bottom, end=top)

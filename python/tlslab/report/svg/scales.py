@@ -34,7 +34,10 @@ _OWN_TICKS = 9
 
 @dataclass(frozen=True)
 class Scale:
-    """Numbers from `low` to `high` on pixels from `start` to `end`; `ticks` lie in between."""
+    """Numbers from `low` to `high` on pixels from `start` to `end`; `ticks` lie in between.
+
+    `step`: the distance of the ticks; 0 if it grows with them.
+    """
 
     low: float
     high: float
@@ -66,7 +69,7 @@ class Scale:
 
     def text(self, tick: float) -> str:
         """A tick's label."""
-        return tick_text(tick, self.step if not self.log else tick)
+        return tick_text(tick, self.step or tick)
 
 
 def scale(
@@ -162,7 +165,8 @@ def _log(known: list[float], start: float, end: float, count: int, tight: bool, 
         high = min((tick for tick in around if tick >= high), default=high)
     few = own and len(known) <= _OWN_TICKS and all(value.is_integer() for value in known)
     ticks = tuple(known) if few else _log_ticks(low, high, count)
-    return Scale(low, high, start, end, True, ticks, 0.0)
+    step = ticks[1] - ticks[0] if high < _SHORT * low and len(ticks) > 1 and not few else 0.0
+    return Scale(low, high, start, end, True, ticks, step)
 
 
 def _log_ticks(low: float, high: float, count: int) -> tuple[float, ...]:

@@ -233,3 +233,18 @@ def test_threads_without_a_result_are_named_beside_the_knee() -> None:
         (finding,) = findings([curve], [], 2)
         (said,) = answer(made_contents(), [curve], [], 2).statements
         assert finding.values["bare"] == said.values["bare"] == curve.bare
+
+
+@pytest.mark.parametrize(("blocks", "code"), [(0, "no_benchmark"), (1, "too_few"), (5, "no_curve")])
+def test_one_number_of_threads_has_results_but_no_answer(blocks: int, code: str) -> None:
+    contents = made_contents()
+    trials = [
+        trial
+        for trial in contents.trials
+        if trial.factors["threads"] == "1" and trial.block < blocks and "fault" not in trial.factors
+    ]
+    cells = [cell for cell in contents.plan.cells if cell.factors["threads"] == "1"]
+    made = [measure(c, [t for t in trials if t.cell == c.key], 5) for c in cells]
+    found = answer(contents, make_curves(made), [], 2).lacking
+    assert found is not None
+    assert found.code == code

@@ -162,6 +162,32 @@ def test_series_of_one_name_share_a_colour_and_axes_are_in_the_keys() -> None:
     assert {"JDK 17", "left axis", "right axis"} <= set(texts(svg))
 
 
+def test_hollow_marks_have_the_colour_of_their_series_and_a_key_of_their_own() -> None:
+    svg = parsed(FIGURES["runs"])
+    groups = [each for each in svg if re.fullmatch(r"c\d", each.attrib.get("class", ""))]
+    assert [each.attrib["class"] for each in groups] == ["c1", "c1", "c2"]
+    kinds = [{mark.attrib["class"] for mark in marks(each)} for each in groups]
+    assert kinds == [{"p"}, {"o"}, {"o"}]
+    keys = [text for text in texts(svg) if text in ("p50", "p99") or "late" in text]
+    assert keys == ["p50", "p99", "generator late, or run invalid"]
+    titles = [mark.findtext(f"{SVG}title") or "" for mark in marks(groups[1])]
+    assert all(title.endswith("; generator late, or run invalid") for title in titles)
+
+
+def test_what_lies_beyond_a_mark_is_shaded_to_the_end_of_the_plot() -> None:
+    svg = parsed(FIGURES["runs"])
+    shades = [each for each in svg.iter(f"{SVG}rect") if each.attrib.get("class") == "sh"]
+    (frame,) = (each for each in svg if each.attrib.get("class") == "frame")
+    _, low, high, start, end = map(str, frame.attrib["data-across"].split())
+    for shade, load in zip(shades, (400.0, 800.0), strict=True):
+        share = (load - float(low)) / (float(high) - float(low))
+        place = float(start) + share * (float(end) - float(start))
+        assert float(shade.attrib["x"]) == pytest.approx(place, abs=0.2)
+    ends = {float(each.attrib["x"]) + float(each.attrib["width"]) for each in shades}
+    assert max(ends) == pytest.approx(min(ends), abs=0.2)
+    assert min(ends) > float(end)
+
+
 def test_a_diagonal_is_a_reference_line() -> None:
     svg = parsed(FIGURES["load"])
     (group,) = (each for each in svg if each.attrib.get("class") == "rf")
@@ -225,6 +251,8 @@ def test_wide_ranges_are_read_best_on_a_logarithmic_axis() -> None:
     assert not narrow.y_log
     assert switched is not None
     assert switched.y_log
+    one = replace(FIGURES["wide-range"], series=(FIGURES["wide-range"].series[0].only([0]),))
+    assert variants(one) == (replace(one, y_log=False), None)
     for name in ("eight", "costs", "use", "negative", "none", "walks-none", "line-none"):
         if name in FIGURES:
             assert variants(FIGURES[name]) == (FIGURES[name], None)

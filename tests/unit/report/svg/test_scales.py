@@ -108,3 +108,9 @@ def test_ticks_have_the_digits_they_need(value: float, step: float, text: str) -
 )
 def test_values_have_three_digits(value: float, text: str) -> None:
     assert value_text(value) == text
+
+
+def test_near_ticks_of_a_logarithmic_axis_are_told_apart() -> None:
+    found = scale([1.2, 2.1], 0, 300, True, 6)
+    labels = [found.text(tick) for tick in found.ticks]
+    assert len(set(labels)) == len(labels) > 2
