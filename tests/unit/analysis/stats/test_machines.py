@@ -23,7 +23,7 @@ def test_one_machine_changes_nothing() -> None:
     assert disagreement(data, (0, 0, 0)) is None
 
 
-def test_a_machine_for_each_block_says_nothing_of_agreement() -> None:
+def test_with_a_machine_for_each_block_nothing_is_tested() -> None:
     data = np.array([0.1, 0.3, 0.2])
     assert disagreement(data, (0, 1, 2)) is None
     assert spread_out(data, (0, 1, 2)) is data
