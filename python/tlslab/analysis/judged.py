@@ -91,7 +91,8 @@ def _judged(contents: RunContents, cell: Cell, trials: Sequence[Trial]) -> Itera
         judgement = judge_trial(trial, processors) if trial.status == "done" else None
         values: dict[str, float] = {}
         if judgement is not None and not judgement.faults:
-            values = trial_values(trial, processors, contents.environment.primitives)
+            primitives = contents.environment.primitives_in(trial.sitting)
+            values = trial_values(trial, processors, primitives)
         yield JudgedTrial(trial, judgement, values)
 
 

@@ -108,6 +108,11 @@ class Environment:
             for each, start in zip(self.sittings, starts, strict=True)
         }
 
+    def primitives_in(self, sitting: int) -> Primitives | None:
+        """The cost of the primitives where a sitting was; None on another kind of machine."""
+        of = {each.number: kind_of_machine(each) for each in self.sittings}
+        return self.primitives if of.get(sitting) == kind_of_machine(self) else None
+
     def target_of(self, deployment: Deployment | None) -> TargetInfo:
         """The server of a deployment."""
         for deployed in self.deployments:
@@ -124,21 +129,13 @@ def by_cell(plan: Plan, trials: Iterable[Trial]) -> dict[str, list[Trial]]:
     return grouped
 
 
-def on_one_machine(
-    trials: Sequence[Trial], machines: Mapping[int, int], plan: Plan, sitting: int
-) -> tuple[Trial, ...]:
-    """The trials without those whose block is begun again on another machine.
+def on_one_machine(trials: Sequence[Trial], machines: Mapping[int, int]) -> tuple[Trial, ...]:
+    """The trials without those whose block was begun again on another machine.
 
     The values of a block are compared with one another, so a block belongs to the machine of its
-    last trial. In a later `sitting` (0: none, the run is only read), the last block belongs to that
-    sitting's machine unless all of its trials are done.
+    last trial. `machines`: the machine of each sitting.
     """
     of = {trial.block: machines[trial.sitting] for trial in trials}
-    if sitting and of:
-        last = max(of)
-        done = {trial.trial for trial in trials}
-        if any(each.block == last and each.trial not in done for each in plan.trials):
-            of[last] = machines[sitting]
     return tuple(trial for trial in trials if machines[trial.sitting] == of[trial.block])
 
 

@@ -21,7 +21,7 @@ import tlslab
 from tlslab.contract.primitives import Primitives
 from tlslab.domain import events
 from tlslab.domain.errors import CannotRunError, EngineError, StoreError, UsageError
-from tlslab.domain.experiment import Experiment
+from tlslab.domain.experiment import COSTS, Experiment
 from tlslab.domain.names import CERTIFICATE_KEYS, find_group, find_suite
 from tlslab.domain.plan import Plan
 from tlslab.domain.proof import SeenTls
@@ -165,8 +165,8 @@ def open_folder(
 def sitting(folder: RunFolder, request: Request) -> Sitting:
     """The sitting that begins now with a folder's next trial.
 
-    Raises UsageError on another kind of machine for a run without blocks, each of whose loads
-    follows from what was measured before.
+    Raises UsageError on another kind of machine for a run that has more than ratios within blocks:
+    a capacity experiment, whose loads follow from what was measured before, and a cost model.
     """
     earlier = folder.environment()
     now = Sitting(
@@ -176,10 +176,11 @@ def sitting(folder: RunFolder, request: Request) -> Sitting:
         command=tuple(request.command),
         machine=machine(),
     )
-    if not folder.plan().trials and kind_of_machine(now) != kind_of_machine(earlier):
+    is_own = not folder.plan().trials or request.experiment.kind == COSTS
+    if is_own and kind_of_machine(now) != kind_of_machine(earlier):
         raise UsageError(
             f"{folder.path} was begun on {machine_words(earlier)}; this is {machine_words(now)}: "
-            "the loads that are left follow from what was measured there",
+            "what is left belongs to what was measured there",
             "finish it there; or make a run here, and `tlslab compare` both",
         )
     return now
@@ -199,6 +200,12 @@ def _refuse_other(
         raise UsageError(
             f"{folder.path} holds a run against '{earlier.name}', not '{target.name}'",
             "leave --target out, or make a new run without --resume",
+        )
+    if target.managed and earlier.processors != target.processors:
+        raise UsageError(
+            f"{folder.path} holds a run on the processors {list(earlier.processors)}; here the "
+            f"server gets {list(target.processors)}",
+            "go on where those may be used; or make a new run, and `tlslab compare` both",
         )
     if target.managed and (earlier.software, earlier.backend) != (target.software, target.backend):
         raise UsageError(

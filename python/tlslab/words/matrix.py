@@ -161,25 +161,6 @@ def _too_short(values: Values, cells: Sequence[str], summary: Summary) -> str:
     )
 
 
-def _machines(values: Values, cells: Sequence[str], summary: Summary) -> str:
-    """The machines of a run in several sittings, and in how many ratios they disagree."""
-    kinds, disagree, compared = values["kinds"], values["disagree"], values["compared"]
-    of = "one kind" if kinds == 1 else f"{kinds} kinds"
-    text = (
-        f"The run had {counted(values['sittings'], 'sitting')} on "
-        f"{counted(values['machines'], 'start')} of machines of {of}; each block was made on one, "
-        "and ratios are within blocks."
-    )
-    if not compared:
-        return text
-    if not disagree:
-        return f"{text} In none of {compared} ratios do the machines disagree (F test, 5 %)."
-    return (
-        f"{text} In {disagree} of {compared} ratios the machines disagree (F test, 5 %): the "
-        "intervals of those are for any such machine, not for these."
-    )
-
-
 def _ended(values: Values, cells: Sequence[str], summary: Summary) -> str:
     """How a run in blocks ended, what it left open, and what it saved."""
     settled = (
@@ -286,7 +267,6 @@ SENTENCES: Sentences = {
     "cheapest_for_server": _cheapest,
     "cost_split": _cost_split,
     "ended": _ended,
-    "machines": _machines,
     "kept_open": _kept_open,
     "kernel_share": _kernel_share,
     "too_short_for_steady_state": _too_short,

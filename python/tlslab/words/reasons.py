@@ -32,7 +32,27 @@ def _several_addresses(values: Values, cells: Sequence[str], summary: Summary) -
     )
 
 
+def _machines(values: Values, cells: Sequence[str], summary: Summary) -> str:
+    """The machines of a run in several sittings, and in how many ratios they disagree."""
+    kinds, disagree, compared = values["kinds"], values["disagree"], values["compared"]
+    of = "one kind" if kinds == 1 else f"{kinds} kinds"
+    text = (
+        f"The run had {counted(values['sittings'], 'sitting')} on "
+        f"{counted(values['machines'], 'start')} of machines of {of}; each block was made on one, "
+        "and ratios are within blocks."
+    )
+    if not compared:
+        return text
+    if not disagree:
+        return f"{text} In none of {compared} ratios do the machines disagree (F test, 5 %)."
+    return (
+        f"{text} In {disagree} of {compared} ratios the machines disagree (F test, 5 %): the "
+        "intervals of those are for any such machine, not for these."
+    )
+
+
 SENTENCES: Sentences = {
+    "machines": _machines,
     "few_blocks": _few_blocks,
     "several_addresses": _several_addresses,
     "too_few": _too_few,

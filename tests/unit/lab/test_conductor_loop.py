@@ -32,6 +32,13 @@ class MadeUp:
         self.log.append(f"{len(earlier)} before")
         yield self
 
+    @property
+    def block(self) -> int:
+        return self.trials_of_visit[0].block
+
+    def goes_on(self, trial: Trial) -> bool:
+        return trial.trial != self.trials_of_visit[-1].trial
+
     def kept(self, trial: Trial) -> None:
         self.log.append(f"kept {trial.trial} {trial.status}")
         if self.stop_after == trial.trial:

@@ -1,10 +1,11 @@
 """The estimates of one cell from its forks; a failed fork gives a reason, never a value."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from tlslab.analysis.compare import Measured
 from tlslab.analysis.stats.estimate import estimate
+from tlslab.analysis.stats.machines import Block
 from tlslab.domain.benchmark import BenchmarkRun
 from tlslab.domain.estimates import (
     OPERATION,
@@ -39,13 +40,19 @@ WARMING = 1.05
 WARMING_UP = "warming_up"
 
 
-def measure(cell: Cell, trials: Sequence[Trial], planned: int) -> Measured:
-    """A cell's verdict, and its estimates over the forks that gave results."""
+def measure(
+    cell: Cell, trials: Sequence[Trial], planned: int, machines: Mapping[int, int]
+) -> Measured:
+    """A cell's verdict, and its estimates over the forks that gave results.
+
+    `machines`: the machine of each sitting.
+    """
     usable = [trial for trial in trials if trial.status == "done" and trial.benchmarks]
     values: dict[str, dict[int, float]] = {}
     for trial in usable:
         for name, value in trial_values(trial).items():
-            values.setdefault(name, {})[trial.block] = value
+            block = Block(trial.block, machines.get(trial.sitting, 0))
+            values.setdefault(name, {})[block] = value
     missing = _unmeasurable(usable)
     estimates = {
         name: estimate(list(values[name].values()), quantity(name).unit)

@@ -32,7 +32,7 @@ def measured_cells(contents: RunContents) -> list[Measured]:
     """All cells without a fault, each with its estimates by fork."""
     trials = contents.by_cell
     return [
-        measure(cell, trials[cell.key], contents.plan.blocks)
+        measure(cell, trials[cell.key], contents.plan.blocks, contents.environment.machines)
         for cell in contents.plan.cells
         if "fault" not in cell.factors
     ]

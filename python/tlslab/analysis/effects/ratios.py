@@ -20,6 +20,7 @@ import numpy as np
 
 from tlslab.analysis.stats.estimate import Array, mean_interval, p_value
 from tlslab.analysis.stats.families import LEVEL, holm
+from tlslab.analysis.stats.machines import machines_of, spread_out
 from tlslab.domain.effects import Measure
 from tlslab.domain.enough import EQUIVALENCE
 from tlslab.domain.estimate import Estimate
@@ -174,7 +175,8 @@ def _effect(
     ]  # fmt: skip
     if not logs:
         return None
-    return Effect(measured.measure, measured.estimate, wanted, at, np.array(logs))
+    apart = spread_out(np.array(logs), machines_of(blocks))
+    return Effect(measured.measure, measured.estimate, wanted, at, apart)
 
 
 def _corners(wanted: tuple[Change, ...]) -> Iterator[tuple[int, dict[str, str]]]:

@@ -9,6 +9,7 @@ from tlslab.analysis.effects.figures import figures, tables
 from tlslab.analysis.effects.ratios import MeasureValues, Values, effects
 from tlslab.analysis.experiment import summarise_experiment
 from tlslab.analysis.hosts_of_run import hosts_of
+from tlslab.analysis.matrix.machines import machines
 from tlslab.analysis.matrix.summary import measured as measured_cells
 from tlslab.analysis.server_side import server_side_facts
 from tlslab.domain.effects import SHARES, Measure, Mix
@@ -44,7 +45,7 @@ def summarise(contents: RunContents) -> Summary:
         cells=tuple(cell.summary for cell in cells),
         excluded=contents.plan.excluded,
         comparisons=(),
-        findings=(),
+        findings=tuple(machines(contents, cells, contents.experiment.baseline)),
         figures=figures(varied, measured, found),
         tables=tables(varied, measured, found, cells),
         server_side=server_side_facts(contents.trials),

@@ -29,6 +29,7 @@ from tlslab.lab.preflight import check_company
 from tlslab.lab.private import private_folder
 from tlslab.lab.request import Request, Result
 from tlslab.lab.results import summarise
+from tlslab.lab.sittings import OtherMachines
 from tlslab.lab.store import RunFolder
 from tlslab.lab.trial import failed_trial
 from tlslab.servers.jdk import find_jdks
@@ -62,7 +63,7 @@ def run_benchmarks(request: Request, observer: events.Observer) -> Result:
         observer(events.RunStarted(plan, None, folder.path, len(folder.trials()), seconds))
         engine = local_pool()
         bench = Bench(engine, runtimes, stores, material, settings, jar, folder.path)
-        agenda = BenchmarkAgenda(plan, bench, observer)
+        agenda = BenchmarkAgenda(plan, bench, observer, folder.environment())
         early = interrupted(agenda, folder, request.sitting_s)
     return Result(folder.path, summarise(folder), early)
 
@@ -143,8 +144,11 @@ class BenchmarkAgenda:
     A cell that would fail in every block for the same reason is recorded once.
     """
 
-    def __init__(self, plan: Plan, bench: Bench, observer: events.Observer) -> None:
+    def __init__(
+        self, plan: Plan, bench: Bench, observer: events.Observer, environment: Environment
+    ) -> None:
         self.plan = plan
+        self.environment = environment
         self.bench = bench
         self.report = observer
         self.barred: set[str] = set()
@@ -152,10 +156,13 @@ class BenchmarkAgenda:
     def visits(self, earlier: Sequence[Trial]) -> Iterator[Visit]:
         """The trials block by block."""
         done = {trial.trial for trial in earlier}
+        others = OtherMachines(self.environment, earlier)
         self.barred = {trial.cell for trial in earlier if _lasts(trial)}
-        missing = [planned for planned in self.plan.trials if planned.trial not in done]
-        for _, block in groupby(missing, key=lambda planned: planned.block):
-            todo = [planned for planned in block if planned.cell not in self.barred]
+        for block, trials in groupby(self.plan.trials, key=lambda planned: planned.block):
+            planned = [each for each in trials if each.cell not in self.barred]
+            todo = [each for each in planned if each.trial not in done]
+            if others.made(block) and todo:
+                todo = planned if others.may_begin_again(block) else []
             if todo:
                 yield BenchmarkVisit(self, todo)
 
@@ -174,6 +181,15 @@ class BenchmarkVisit:
     def __init__(self, agenda: BenchmarkAgenda, todo: Sequence[PlannedTrial]) -> None:
         self._agenda = agenda
         self._todo = todo
+
+    @property
+    def block(self) -> int:
+        """The block of the trials."""
+        return self._todo[0].block
+
+    def goes_on(self, trial: Trial) -> bool:
+        """Whether another trial follows this one."""
+        return trial.trial != self._todo[-1].trial
 
     def bench(self) -> AbstractContextManager[Bench]:
         """The bench of the whole run."""

@@ -103,6 +103,22 @@ class StepsVisit:
         self._agenda = agenda
         self._cell = cell
         self._first = first
+        self._here: list[Trial] = []
+
+    @property
+    def block(self) -> int:
+        """The number of the visit of the cell, in the place of a block."""
+        return self._first.visit
+
+    def goes_on(self, trial: Trial) -> bool:
+        """Whether another step follows this one on the server."""
+        return self._next([*self._here, trial]) is not None
+
+    def _next(self, here: Sequence[Trial]) -> Step | None:
+        """The next step on the same server, after those that were made on it."""
+        step = self._agenda.next(self._cell, here)
+        visit = (self._first.visit, self._first.serves)
+        return step if step is not None and (step.visit, step.serves) == visit else None
 
     def bench(self) -> AbstractContextManager[Bench]:
         """A fresh server of the deployment that the first step needs."""
@@ -115,17 +131,15 @@ class StepsVisit:
     def trials(self, bench: Bench) -> Iterator[Trial]:
         """The steps that share the server, until it dies."""
         agenda, cell = self._agenda, self._cell
-        here: list[Trial] = []
-        visit = (self._first.visit, self._first.serves)
         step: Step | None = self._first
-        while step is not None and (step.visit, step.serves) == visit:
+        while step is not None:
             agenda.report(events.StepStarted(cell.key, step, agenda.left()))
             trial = run_step(bench, step, cell, agenda.number, self._reporter(step))
             yield trial
-            here.append(trial)
+            self._here.append(trial)
             if server_died(trial):
                 return
-            step = agenda.next(cell, here)
+            step = self._next(self._here)
 
     def _reporter(self, step: Step) -> events.ReportListener:
         return lambda report: self._agenda.report(events.of_run(self._cell.key, step.stage, report))

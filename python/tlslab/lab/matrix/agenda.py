@@ -30,6 +30,7 @@ from tlslab.domain.wording import counted
 from tlslab.lab.conductor import Visit
 from tlslab.lab.deployments import Servers
 from tlslab.lab.serving import SETUP_FAILED, Benches
+from tlslab.lab.sittings import OtherMachines
 from tlslab.lab.trial import SERVER_DIED, Bench, failed_trial, warm_up
 
 
@@ -107,15 +108,32 @@ class BlocksAgenda:
         self._trials = list(earlier)
         self._repeats -= sum(trial.attempts - 1 for trial in earlier)
         done = {trial.trial for trial in earlier}
-        self._barred = {trial.cell for trial in earlier if _bars(trial, earlier)}
+        others = OtherMachines(self._environment, earlier)
+        self._bar()
         for block, trials in groupby(self.plan.trials, key=lambda planned: planned.block):
-            missing = [planned for planned in trials if planned.trial not in done]
-            if self._ending is not None:
-                missing = self._wanted(self._ending, block, missing)
+            planned = list(trials)
+            missing = self._open(block, [each for each in planned if each.trial not in done])
+            if others.made(block):
+                if not (missing and others.may_begin_again(block)):
+                    continue
+                self._trials = [trial for trial in self._trials if trial.block != block]
+                self._bar()
+                missing = self._open(block, planned)
             for group in sharing(missing, self.plan, self.benches.servers):
                 todo = [planned for planned in group if planned.cell not in self._barred]
                 if todo:
                     yield BlockVisit(self, todo)
+
+    def _bar(self) -> None:
+        """Bars the cells that need not be tried again."""
+        self._barred = {trial.cell for trial in self._trials if _bars(trial, self._trials)}
+
+    def _open(self, block: int, planned: Sequence[PlannedTrial]) -> list[PlannedTrial]:
+        """Those of a block's trials that are to be made."""
+        wanted = list(planned)
+        if self._ending is not None:
+            wanted = self._wanted(self._ending, block, planned)
+        return [each for each in wanted if each.cell not in self._barred]
 
     def _wanted(
         self, ending: Ending, block: int, missing: Sequence[PlannedTrial]
@@ -159,6 +177,15 @@ class BlocksAgenda:
 
 class BlockVisit:
     """Trials of one block on one server."""
+
+    @property
+    def block(self) -> int:
+        """The block of the trials."""
+        return self._todo[0].block
+
+    def goes_on(self, trial: Trial) -> bool:
+        """Whether another trial follows this one."""
+        return trial.trial != self._todo[-1].trial
 
     def __init__(self, agenda: BlocksAgenda, todo: Sequence[PlannedTrial]) -> None:
         self._agenda = agenda

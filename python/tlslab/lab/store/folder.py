@@ -113,6 +113,7 @@ class RunFolder:
         self.path = path
         self._lock = lock
         self._sitting = 0
+        self._next: Sitting | None = None
 
     @classmethod
     def create(
@@ -163,12 +164,12 @@ class RunFolder:
     def environment(self) -> Environment:
         """The environment of the run, with its sittings."""
         found = self._read_json(ENVIRONMENT, ENVIRONMENT_SCHEMA, Environment, check_environment)
-        return replace(found, later=tuple(self._lines(SITTINGS, SITTING_SCHEMA, Sitting)))
+        later = tuple(self._lines(SITTINGS, SITTING_SCHEMA, Sitting))
+        return replace(found, later=later if self._next is None else (*later, self._next))
 
     def sit_down(self, sitting: Sitting) -> None:
-        """Begins a later sitting, in which the next trials are made."""
-        self._append(SITTINGS, {"schema": SITTING_SCHEMA, **to_json(sitting)})
-        self._sitting = sitting.number
+        """Begins a later sitting, which is on record with its first trial."""
+        self._next = sitting
 
     def summary(self) -> Summary:
         """The summary of the last analysis."""
@@ -192,9 +193,13 @@ class RunFolder:
     def trials(self) -> tuple[Trial, ...]:
         """All finished trials that count, in the order in which they were run."""
         found = tuple(self._lines(TRIALS, TRIAL_SCHEMA, Trial, check_trial))
-        if not (self.path / SITTINGS).exists() or not (plan := self.plan()).trials:
+        if not any(trial.sitting for trial in found):
             return found
-        return on_one_machine(found, self.environment().machines, plan, self._sitting)
+        machines = self.environment().machines
+        if unknown := {trial.sitting for trial in found} - set(machines):
+            path = self.path / SITTINGS
+            raise StoreError(f"{path} has no line for sitting {min(unknown)}", DAMAGED)
+        return on_one_machine(found, machines) if self.plan().trials else found
 
     def _lines(
         self, name: str, schema: str, kind: type[T], check: Callable[[T], None] = _nothing
@@ -219,6 +224,9 @@ class RunFolder:
     def append(self, trial: Trial) -> None:
         """Adds a finished trial, or an attempt that was set aside, and forces it to the disk."""
         name = SET_ASIDE if trial.set_aside else TRIALS
+        if self._next is not None:
+            self._append(SITTINGS, {"schema": SITTING_SCHEMA, **to_json(self._next)})
+            self._sitting, self._next = self._next.number, None
         if self._sitting:
             trial = replace(trial, sitting=self._sitting)
         self._append(name, {"schema": TRIAL_SCHEMA, **to_json(trial)})

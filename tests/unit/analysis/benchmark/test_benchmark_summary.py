@@ -34,7 +34,7 @@ def measured(benchmark: str) -> Any:
     for trial in contents.trials:
         trials[trial.cell].append(trial)
     cells = [cell for cell in contents.plan.cells if cell.factors["benchmark"] == benchmark]
-    return [measure(c, trials[c.key], 5) for c in cells if "fault" not in c.factors]
+    return [measure(c, trials[c.key], 5, {}) for c in cells if "fault" not in c.factors]
 
 
 def table(summary: Summary, name: str) -> Any:
@@ -121,7 +121,7 @@ def test_a_processor_time_that_changes_in_a_fork_is_warming_up(last: float, warn
         for t in contents.trials
         if t.cell == cell.key
     ]
-    codes = [note.code for note in measure(cell, trials, 5).summary.reasons]
+    codes = [note.code for note in measure(cell, trials, 5, {}).summary.reasons]
     assert (WARMING_UP in codes) == warned
 
 
@@ -244,7 +244,7 @@ def test_one_number_of_threads_has_results_but_no_answer(blocks: int, code: str)
         if trial.factors["threads"] == "1" and trial.block < blocks and "fault" not in trial.factors
     ]
     cells = [cell for cell in contents.plan.cells if cell.factors["threads"] == "1"]
-    made = [measure(c, [t for t in trials if t.cell == c.key], 5) for c in cells]
+    made = [measure(c, [t for t in trials if t.cell == c.key], 5, {}) for c in cells]
     found = answer(contents, make_curves(made), [], 2).lacking
     assert found is not None
     assert found.code == code

@@ -57,3 +57,13 @@ def test_equal_machines_seldom_disagree() -> None:
     draw = np.random.default_rng(8)
     found = [disagreement(draw.normal(0, 1, len(MACHINES)), MACHINES) for _ in range(400)]
     assert 0.02 * 400 <= sum(p is not None and p <= 0.05 for p in found) <= 0.09 * 400
+
+
+def test_the_interval_of_a_run_is_none_for_machines_that_were_not_there() -> None:
+    draw = np.random.default_rng(9)
+    held = 0
+    for _ in range(400):
+        own = draw.normal(0, 1.0, len(SIZES))[list(MACHINES)]
+        data = own + draw.normal(0, 1, len(own))
+        held += abs(data.mean()) <= 2.262 * data.std(ddof=1) / len(data) ** 0.5
+    assert held < 0.85 * 400
