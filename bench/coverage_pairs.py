@@ -6,7 +6,8 @@ import numpy as np
 
 from bench.noise import Draw, Noise, Trial, cell, holds
 from bench.simulated import FACTOR, NAMES, RATE, SEQUENTIAL, measured, stopped
-from tlslab.analysis.compare import compare
+from tlslab.analysis.compare import compare, paired_logs
+from tlslab.analysis.effects.ratios import MeasureValues, effects
 from tlslab.analysis.gate import gate
 from tlslab.analysis.history.run_history import find, welch
 from tlslab.analysis.overlay import independent
@@ -16,9 +17,11 @@ from tlslab.analysis.ranking import rank
 from tlslab.analysis.stats import sequence
 from tlslab.analysis.stats.change_points import segments
 from tlslab.analysis.stats.estimate import CONFIDENCE, estimate, mean_interval, ratio_of
+from tlslab.analysis.stats.machines import Block
 from tlslab.analysis.stats.posterior import credible, draws_of_means, probability_of_least
 from tlslab.analysis.trade_offs import weigh
 from tlslab.domain.estimate import Estimate
+from tlslab.domain.estimates import SERVER_COST
 from tlslab.domain.proof_settings import Measure
 from tlslab.domain.two_stage import repetitions
 
@@ -39,6 +42,46 @@ def paired(n: int) -> Trial:
         logs = (block + one + math.log(1.1)) - (block + other)
         low, high = mean_interval(logs, "log ratios")[1] or (None, None)
         return holds(low, high, math.log(1.1))
+
+    return trial
+
+
+def on_machines(sizes: tuple[int, ...], differ: float) -> Trial:
+    """The ratio of two cells, 1.1 on average, that differs by machine: its mean over these ones.
+
+    `sizes`: the number of blocks of each machine.
+    """
+    machines = np.repeat(range(len(sizes)), sizes)
+    blocks = [Block(number, int(machine)) for number, machine in enumerate(machines)]
+
+    def trial(draw: Draw) -> bool | None:
+        own = math.log(1.1) + np.repeat(draw.normal(0, differ, len(sizes)), sizes)
+        one, other = draw.normal(0, (TRIAL, TRIAL), (len(blocks), 2)).T
+        first: dict[int, float] = dict(zip(blocks, np.exp(own + one), strict=True))
+        second: dict[int, float] = dict(zip(blocks, np.exp(other), strict=True))
+        logs = paired_logs(first, second)
+        low, high = mean_interval(logs, "log ratios")[1] or (None, None)
+        return holds(low, high, float(own.mean()))
+
+    return trial
+
+
+def effect(blocks: int) -> Trial:
+    """The effect of a factor, 1.1, the levels of another one equal; trials of each block."""
+    varied = {"tls": ("1.2", "1.3"), "key": ("rsa-2048", "ecdsa-p256")}
+
+    def trial(draw: Draw) -> bool | None:
+        by_block = draw.normal(0, BLOCK, blocks)
+        values = {
+            frozenset({("tls", tls), ("key", key)}): {
+                number: math.exp(each + draw.normal(0, TRIAL) + (tls == "1.3") * math.log(1.1))
+                for number, each in enumerate(by_block)
+            }
+            for tls in varied["tls"]
+            for key in varied["key"]
+        }
+        found = effects(varied, [MeasureValues("new", SERVER_COST, values)])[0].ratio
+        return holds(found.low, found.high, 1.1)
 
     return trial
 

@@ -16,11 +16,13 @@ from bench.coverage_pairs import (
     at_any_time,
     best,
     best_when_settled,
+    effect,
     gate_bound,
     independent_runs,
     level_change,
     level_change_found,
     maxima,
+    on_machines,
     paired,
     proof,
     ranks,
@@ -132,6 +134,10 @@ def _means() -> Iterator[Row]:
 def _ratios() -> Iterator[Row]:
     for n in (3, 5, 10):
         yield Row(f"ratio, {n} blocks", "blocks 5 %, trials 2 %", paired(n), n == 10)
+    for truth, differ in (("3 equal machines", 0.0), ("3 machines, 3 % apart", 0.03)):
+        trial = on_machines((3, 4, 3), differ)
+        yield Row("ratio, 10 blocks of several machines", truth, trial, True)
+    yield Row("effect of a factor, 6 blocks", "2 x 2 combinations", effect(6))
     for noise in (0.01, 0.02, 0.03):
         truth = f"5 % slower, trials {100 * noise:g} %"
         yield Row("ratio, run until 2 %", truth, settled(noise, 0.05), True)

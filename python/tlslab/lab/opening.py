@@ -21,7 +21,7 @@ import tlslab
 from tlslab.contract.primitives import Primitives
 from tlslab.domain import events
 from tlslab.domain.errors import CannotRunError, EngineError, StoreError, UsageError
-from tlslab.domain.experiment import COSTS, Experiment
+from tlslab.domain.experiment import Experiment
 from tlslab.domain.names import CERTIFICATE_KEYS, find_group, find_suite
 from tlslab.domain.plan import Plan
 from tlslab.domain.proof import SeenTls
@@ -176,7 +176,7 @@ def sitting(folder: RunFolder, request: Request) -> Sitting:
         command=tuple(request.command),
         machine=machine(),
     )
-    is_own = not folder.plan().trials or request.experiment.kind == COSTS
+    is_own = not folder.plan().trials or request.experiment.design is not None
     if is_own and kind_of_machine(now) != kind_of_machine(earlier):
         raise UsageError(
             f"{folder.path} was begun on {machine_words(earlier)}; this is {machine_words(now)}: "

@@ -7,6 +7,7 @@ page, the terminal and Markdown. One module has the sentences of one kind of run
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
+from tlslab.domain.effects import NO_RESULT
 from tlslab.domain.figure import DataTable
 from tlslab.domain.finding import (
     Answer,
@@ -94,7 +95,7 @@ def _unsaid(summary: Summary) -> tuple[str, ...]:
 
 
 def _table(summary: Summary, table: DataTable) -> DataTable:
-    if summary.experiment.kind == "effects":
+    if NO_RESULT in table.columns:
         return effects.with_reasons(table, summary)
     if table.caption:
         return table

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from tlslab.domain.effects import NO_RESULT, SHARES, Measure
+from tlslab.domain.effects import SHARES, Measure
 from tlslab.domain.estimates import quantity
 from tlslab.domain.factors import FACTORS
 from tlslab.domain.figure import DataTable, TableCell
@@ -123,8 +123,6 @@ def _nothing(values: Values, cells: Cells, summary: Summary) -> str:
 
 def with_reasons(table: DataTable, summary: Summary) -> DataTable:
     """The table of combinations with the reason in each row that lacks a value."""
-    if NO_RESULT not in table.columns:
-        return table
     rows = (
         (*row[:-1], _reasons(str(row[0]), summary) if None in _values(row) else None)
         for row in table.rows

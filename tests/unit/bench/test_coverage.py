@@ -57,6 +57,7 @@ JUDGED = {
     "analysis/stats/latency.py": ("p50", "p99"),
     "analysis/stats/share.py": ("share of",),
     "analysis/stats/scaling.py": ("scalability law", "peak over"),
+    "analysis/stats/machines.py": ("ratio, 10 blocks of several machines",),
     "analysis/stats/sequence.py": ("confidence sequence", "ratio, run until"),
     "analysis/stats/slope.py": ("memory of a connection, 3", "memory of a connection, 5"),
     "lab/resolution.py": ("resolution",),

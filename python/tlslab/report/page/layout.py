@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from tlslab.domain.experiment import CAPACITY
 from tlslab.domain.figure import Figure
 from tlslab.domain.finding import Answer, Finding, Summary
 from tlslab.domain.wording import counted
@@ -187,8 +186,6 @@ def _why(summary: Summary, flames: int) -> Iterator[Part]:
 
 def _opening(summary: Summary) -> list[Figure]:
     """The figures that open the page, those of the answer's cell first; none of most kinds."""
-    if summary.experiment.kind != CAPACITY:
-        return []
     found = [figure for figure in summary.figures if figure.id.startswith(_OPENING)]
     answer = summary.answer.figure.partition("-")[2] if summary.answer else ""
     names = list(dict.fromkeys(figure.id.partition("-")[2] for figure in found))
