@@ -192,7 +192,7 @@ def _certificates(
         return (), ()
     served: list[ServedCertificate] = []
     notes: list[str] = []
-    for number, (path, key_paths) in enumerate(_pairs(part, folder)):
+    for number, (path, key_paths) in enumerate(_pairs(part, folder, len(how.keys))):
         kind = how.keys[number] if number < len(how.keys) else _key_of(path)
         if kind is None:
             raise UsageError(
@@ -216,16 +216,27 @@ def _certificates(
     return tuple(served), tuple(notes)
 
 
-def _pairs(part: TlsPart, folder: Path) -> Iterator[tuple[Path, list[Path]]]:
-    """Each certificate's file with those that may have its key; a folder stands for its files."""
+def _pairs(part: TlsPart, folder: Path, named: int) -> list[tuple[Path, list[Path]]]:
+    """Each certificate's file with those that may have its key; a folder stands for its files.
+
+    A folder that cannot be read has as many certificates as `--key` names, `named` in all.
+    """
+    found: list[tuple[Path, list[Path]]] = []
     for name, keys in part.pairs:
         path = folder / name
-        if not path.is_dir():
-            yield path, [folder / key for key in keys]
+        # `Path.is_dir` raises PermissionError for what is below a closed folder.
+        if not os.path.isdir(path):
+            found.append((path, [folder / key for key in keys]))
             continue
-        for file in sorted(path.iterdir()):
-            if file.is_file() and file.suffix not in _BESIDE:
-                yield file, [file, Path(f"{file}.key")]
+        try:
+            files = sorted(path.iterdir())
+        except OSError:
+            found += [(path, [])] * max(1, named - len(found))
+            continue
+        for file in files:
+            if os.path.isfile(file) and file.suffix not in _BESIDE:
+                found.append((file, [file, Path(f"{file}.key")]))
+    return found
 
 
 def check_configurations(found: Sequence[Configuration], server: str) -> None:

@@ -1,6 +1,9 @@
 """From files to configurations: certificates by their keys, settings that a fragment keeps."""
 
+import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -67,6 +70,50 @@ def test_a_certificate_that_cannot_be_read_needs_its_key_named(tmp_path: Path) -
     assert "--key rsa-2048" in raised.value.remedy
     named = read(tmp_path, text, ReadingOptions("--baseline", NGINX, keys=("rsa-4096",)))
     assert named.certificates == (ServedCertificate("rsa-4096"),)
+
+
+def close(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Closes a folder as mode 0700 does for other users; root reads such a folder all the same."""
+    above = {"stat": 1, "listdir": 0, "scandir": 0}
+    for name, least in above.items():
+        monkeypatch.setattr(os, name, _guarded(getattr(os, name), folder, least))
+
+
+def _guarded(real: Callable[..., Any], folder: Path, least: int) -> Callable[..., Any]:
+    """A function of `os` that refuses paths below a folder, `least` levels or more."""
+
+    def refuse(path: Any = ".", *args: Any, **options: Any) -> Any:
+        named = Path(path) if isinstance(path, str | Path) else Path()
+        if folder in (named, *named.parents)[least:]:
+            raise PermissionError(13, "Permission denied", str(path))
+        return real(path, *args, **options)
+
+    return refuse
+
+
+CLOSED = {
+    "nginx": (NGINX, "ssl_certificate {0}/a.pem; ssl_certificate_key {0}/a.key;"),
+    "apache": (APACHE, "SSLCertificateFile {0}/a.pem\nSSLCertificateKeyFile {0}/a.key"),
+    "haproxy": (HAPROXY, "frontend a\nbind :1 ssl crt {0}/a.pem"),
+    "a folder": (HAPROXY, "frontend a\nbind :1 ssl crt {0}"),
+}
+
+
+@pytest.mark.parametrize("case", list(CLOSED))
+def test_certificates_in_a_closed_folder_need_their_keys_named(
+    tmp_path: Path, case: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As `/etc/letsencrypt/live` is closed to all but root."""
+    folder = tmp_path / "live"
+    folder.mkdir()
+    close(folder, monkeypatch)
+    syntax, text = CLOSED[case]
+    with pytest.raises(UsageError, match=r"live.* cannot be read") as raised:
+        read(tmp_path, text.format(folder), ReadingOptions("--baseline", syntax))
+    assert "--key rsa-2048" in raised.value.remedy
+    keys = ("rsa-4096", "ecdsa-p256") if case == "a folder" else ("rsa-4096",)
+    named = read(tmp_path, text.format(folder), ReadingOptions("--baseline", syntax, keys=keys))
+    assert named.keys == keys
 
 
 def test_a_file_without_a_certificate_gets_one(tmp_path: Path) -> None:
