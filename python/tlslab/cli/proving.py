@@ -154,6 +154,11 @@ def experiment_of(given: Options, wanted: ProofSettings) -> Experiment:
 
 def _announce(found: Configuration, details: bool) -> None:
     """Prints the origin of a configuration; in detail its directives, notes, and parts left out."""
+    if found.unread:
+        say(
+            f"warning: the {found.name} may lack settings of TLS: not read: "
+            f"{', '.join(found.unread)}"
+        )
     if not details:
         left_out = f"; not taken: {counted(len(found.ignored), 'part')}" if found.ignored else ""
         say(f"{found.name}: {found.source}{left_out}")

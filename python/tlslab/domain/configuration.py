@@ -25,7 +25,7 @@ class Configuration:
     `source` names the origin. `lines` are whole directives for the server's block, without the
     directives of certificates. `http2`: the server speaks HTTP/2 with clients that offer it.
     `notes` describe deviations from the original file; `ignored` names the directives that were
-    left out.
+    left out, `unread` the included files that could not be read: they may set up TLS as well.
     """
 
     name: str
@@ -35,6 +35,7 @@ class Configuration:
     http2: bool = False
     notes: tuple[str, ...] = ()
     ignored: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
 
     @property
     def keys(self) -> tuple[str, ...]:

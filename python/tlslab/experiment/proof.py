@@ -113,7 +113,7 @@ def _strings(table: Table, key: str) -> tuple[str, ...]:
 
 
 def _configuration(table: Table) -> Configuration:
-    table.only("name", "source", "lines", "http2", "notes", "ignored", "certificate")
+    table.only("name", "source", "lines", "http2", "notes", "ignored", "unread", "certificate")
     return Configuration(
         name=table.text("name"),
         source=table.text("source"),
@@ -122,6 +122,7 @@ def _configuration(table: Table) -> Configuration:
         http2=table.truth("http2"),
         notes=_strings(table, "notes"),
         ignored=_strings(table, "ignored"),
+        unread=_strings(table, "unread"),
     )
 
 
@@ -147,7 +148,7 @@ def _written(settings: ProofSettings) -> Iterator[str]:
         yield from ("", "[[proof.configuration]]", f"name = {toml(each.name)}")
         yield f"source = {toml(each.source)}"
         yield f"http2 = {toml(each.http2)}"
-        for key in ("lines", "notes", "ignored"):
+        for key in ("lines", "notes", "ignored", "unread"):
             if values := getattr(each, key):
                 yield f"{key} = {toml(values)}"
         for served in each.certificates:

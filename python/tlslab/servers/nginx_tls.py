@@ -25,6 +25,7 @@ _ROWS = Rows(
     first={"ssl_conf_command": COMMANDS},
     read=("listen", "http2", "server_name", *_CERTIFICATES),
     prefixes=("ssl_",),
+    includes=("include",),
 )
 
 
@@ -68,6 +69,7 @@ def _part(outer: Sequence[Directive], inner: Sequence[Directive]) -> TlsPart:
         pairs=tuple((each, tuple(keys[at : at + 1])) for at, each in enumerate(certificates)),
         http2=_http2(outer, inner),
         ignored=ignored,
+        unread=_ROWS.unread(outer, inner),
     )
 
 

@@ -17,6 +17,7 @@ BEFORE = Configuration(
     True,
     ("a note",),
     ("root (line 3)",),
+    ("include a.conf (line 1)",),
 )
 AFTER = Configuration("candidate", "the policies", ("ssl_protocols TLSv1.3;",), ())
 

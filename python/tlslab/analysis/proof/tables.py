@@ -122,6 +122,8 @@ def _text(found: Configuration) -> TextBlock:
     lines += [f"# {note}" for note in found.notes]
     if found.ignored:
         lines.append(f"# not taken: {', '.join(found.ignored)}")
+    if found.unread:
+        lines.append(f"# not read, and may set up TLS as well: {', '.join(found.unread)}")
     return TextBlock(
         id=f"configuration-{found.name}",
         title=f"The {found.name}'s TLS",

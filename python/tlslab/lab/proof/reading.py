@@ -89,6 +89,7 @@ def configuration(
         http2=part.http2,
         notes=notes,
         ignored=part.ignored,
+        unread=part.unread,
     )
 
 
@@ -154,20 +155,39 @@ def _text(file: Path, how: ReadingOptions) -> str:
 
 @dataclass(frozen=True)
 class _Files:
-    """The files that an `include` names, as far as they can be read."""
+    """The files that an `include` names; None for what cannot be read."""
 
     folder: Path
 
-    def __call__(self, pattern: str) -> Mapping[str, str]:
-        found = {}
-        for name in sorted(glob.glob(str(self.folder / pattern))):
-            path = Path(name)
+    def __call__(self, pattern: str) -> Mapping[str, str | None]:
+        whole = str(self.folder / pattern)
+        found = {name: self._text(Path(name)) for name in sorted(glob.glob(whole))}
+        return found if found or self._has_none(whole) else {whole: None}
+
+    @staticmethod
+    def _text(path: Path) -> str | None:
+        try:
+            # A pipe would be read without end.
+            small = path.is_file() and path.stat().st_size <= LIMIT_BYTES
+            return path.read_text("utf-8") if small else None
+        except (OSError, UnicodeDecodeError):
+            return None
+
+    @staticmethod
+    def _has_none(pattern: str) -> bool:
+        """Whether no file has this name, as far as folders can be read."""
+        several, folder = glob.has_magic(pattern), os.path.dirname(pattern)
+        for place in (glob.glob(folder) or [folder]) if several else [pattern]:
             try:
-                if path.is_file() and path.stat().st_size <= LIMIT_BYTES:
-                    found[name] = path.read_text("utf-8")
-            except (OSError, UnicodeDecodeError):
-                continue  # It remains an `include` that was not followed, and is named as such.
-        return found
+                if several:
+                    os.listdir(place)
+                else:
+                    os.stat(place)
+            except (FileNotFoundError, NotADirectoryError):
+                continue
+            except OSError:
+                return False
+        return True
 
 
 def _lines(part: TlsPart, folder: Path, how: ReadingOptions) -> Iterator[str]:

@@ -156,6 +156,35 @@ def test_included_files_are_read(tmp_path: Path) -> None:
     assert read(tmp_path, "include *.inc;").lines == ("ssl_protocols TLSv1.3;",)
 
 
+@pytest.mark.parametrize("text", ["include live/*.conf;", "include live/a.conf;"])
+def test_included_files_that_cannot_be_read_are_named(
+    tmp_path: Path, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "live"
+    folder.mkdir()
+    assert read(tmp_path, "include /nowhere/*.conf;").unread == ()
+    (folder / "a.conf").write_bytes(b"ssl_ciphers \xff;")
+    named = (f"include {folder}/a.conf (line 1)",)
+    assert read(tmp_path, text).unread == named
+    (folder / "a.conf").unlink()
+    close(folder, monkeypatch)
+    closed = f"include {tmp_path}/{text.split()[1].rstrip(';')} (line 1)"
+    assert read(tmp_path, text).unread == (closed,)
+
+
+@pytest.mark.parametrize("name", ["closed", "*"])
+def test_an_optional_file_that_cannot_be_read_is_named(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "live"
+    folder.mkdir()
+    text = f"IncludeOptional live/{name}\n<VirtualHost a>\nSSLEngine on\n</VirtualHost>"
+    how = ReadingOptions("--baseline", APACHE)
+    assert read(tmp_path, text, how).unread == ()
+    close(folder, monkeypatch)
+    assert read(tmp_path, text, how).unread == (f"IncludeOptional {folder}/{name} (line 1)",)
+
+
 def test_a_fragment_leaves_what_it_does_not_set(tmp_path: Path) -> None:
     before = with_default_certificate(
         read(tmp_path, "ssl_ciphers A; ssl_session_cache shared:a:1m;"), HOW
