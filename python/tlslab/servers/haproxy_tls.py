@@ -132,7 +132,12 @@ _OPTIONS = frozenset(
 )
 
 # Options that are read, or say nothing of TLS.
-_READ_OPTIONS = frozenset({"alpn", "backlog", "crt", "crt-list", "default-crt", "name", "ssl"})
+_READ_OPTIONS = frozenset(
+    {"alpn", "backlog", "crt", "crt-list", "default-crt", "name", "no-alpn", "ssl"}
+)
+
+# The options that replace the default of ALPN; the last one applies.
+_PROTOCOLS = ("alpn", "no-alpn", "npn")
 
 _CERTIFICATES = ("crt", "default-crt", "crt-list")
 
@@ -234,7 +239,7 @@ def _parts(directives: Sequence[Directive]) -> list[TlsPart]:
     ]
     if not binds:
         settings, ignored = _ROWS.merged((), outer)
-        return [TlsPart((), settings, (), http2=False, ignored=ignored)]
+        return [TlsPart((), settings, (), http2=None, ignored=ignored)]
     return [
         _part(outer, proxy, list(_bind(each)), bases[-1] if bases else "")
         for proxy, each in binds
@@ -259,9 +264,19 @@ def _part(
         settings=settings,
         # The key is in the certificate's file, or beside it.
         pairs=tuple((each, (each, f"{each}.key")) for each in certificates),
-        http2="h2" in ",".join(by_name.get("alpn", ())).split(","),
+        http2=_http2(proxy, options),
         ignored=ignored,
     )
+
+
+def _http2(proxy: Directive, options: Sequence[Directive]) -> bool | None:
+    """Whether a `bind` line offers HTTP/2; None if HAProxy's default for HTTPS applies."""
+    said = [each.args for each in options if each.args[0] in _PROTOCOLS]
+    if said:
+        return said[-1][0] == "alpn" and "h2" in said[-1][1].split(",")
+    # The default is for HTTPS: TLS before any other protocol has none.
+    modes = [each.args for each in proxy.block or () if each.name == "mode"]
+    return False if modes[-1:] == [("tcp",)] else None
 
 
 def _options(each: Directive) -> Iterator[Directive]:

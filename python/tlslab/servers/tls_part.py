@@ -70,14 +70,15 @@ class TlsPart:
     """The TLS part of one server.
 
     `settings`: directives with their values. `pairs`: each certificate's file with the files that
-    may have its private key. `names`: the server's. `ignored`: the directives that were left out,
-    each with the place; `unread`: those that include files which were not read.
+    may have its private key. `names`: the server's. `http2`: None if the server's default applies.
+    `ignored`: the directives that were left out, each with the place; `unread`: those that include
+    files which were not read.
     """
 
     names: tuple[str, ...]
     settings: tuple[Directive, ...]
     pairs: tuple[tuple[str, tuple[str, ...]], ...]
-    http2: bool
+    http2: bool | None
     ignored: tuple[str, ...]
     unread: tuple[str, ...] = ()
 

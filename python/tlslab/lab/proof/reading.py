@@ -81,12 +81,17 @@ def configuration(
 ) -> Configuration:
     """The TLS part of a server as a configuration; paths are relative to the folder."""
     certificates, notes = _certificates(part, folder, how)
+    http2 = part.http2
+    if http2 is None:
+        # A fragment leaves what it does not set.
+        whole = name == BASELINE or bool(certificates)
+        http2 = whole and MANAGED[how.syntax.server].http2_by_default
     return Configuration(
         name=name,
         source=source,
         lines=tuple(_lines(part, folder, how)),
         certificates=certificates,
-        http2=part.http2,
+        http2=http2,
         notes=notes,
         ignored=part.ignored,
         unread=part.unread,

@@ -26,6 +26,7 @@ from tlslab.lab.proof.reading import (
 )
 from tlslab.servers.apache_tls import APACHE
 from tlslab.servers.certificates import Authority
+from tlslab.servers.haproxy import HAProxy
 from tlslab.servers.haproxy_tls import HAPROXY
 from tlslab.servers.nginx_tls import NGINX
 from tlslab.servers.tls_part import Syntax
@@ -326,6 +327,25 @@ def test_haproxys_keys_are_in_the_file_or_beside_it(tmp_path: Path) -> None:
     )
     with pytest.raises(UsageError, match=r"none\.txt cannot be read"):
         read(tmp_path, "frontend a\nbind :1 ssl crt-list none.txt", how)
+
+
+@pytest.mark.parametrize(
+    ("version", "default"),
+    [("2.6.12-1+deb12u4", False), ("2.7.9", False), ("2.8.0", True), ("3.10-dev1", True)],
+)
+@pytest.mark.parametrize("said", ["", "alpn h2", "no-alpn"])
+def test_haproxys_version_has_its_default_of_http2(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str, default: bool, said: str
+) -> None:
+    versions = staticmethod(lambda program: (f"haproxy/{version}", "OpenSSL 3.0"))
+    monkeypatch.setattr(HAProxy, "versions", versions)
+    monkeypatch.setattr(HAProxy, "find", staticmethod(lambda: "haproxy"))
+    how = ReadingOptions("--baseline", HAPROXY, keys=("rsa-2048",))
+    before = read(tmp_path, f"frontend a\nbind :1 ssl crt a.pem {said}", how)
+    assert before.http2 is (said == "alpn h2" or (not said and default))
+    # A fragment leaves what it does not set.
+    after = candidate_of(None, before, policies_named(()), how)
+    assert after.http2 is before.http2
 
 
 def test_apaches_key_may_be_in_the_file_of_the_certificate(tmp_path: Path) -> None:
