@@ -26,6 +26,7 @@ class Configuration:
     directives of certificates. `http2`: the server speaks HTTP/2 with clients that offer it.
     `notes` describe deviations from the original file; `ignored` names the directives that were
     left out, `unread` the included files that could not be read: they may set up TLS as well.
+    `text` has the settings as lines of a file of the server; older runs have none.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Configuration:
     notes: tuple[str, ...] = ()
     ignored: tuple[str, ...] = ()
     unread: tuple[str, ...] = ()
+    text: tuple[str, ...] = ()
 
     @property
     def keys(self) -> tuple[str, ...]:

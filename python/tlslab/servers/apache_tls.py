@@ -246,10 +246,15 @@ def _normal(each: Directive) -> Directive:
     return each
 
 
+def _text(lines: Sequence[str], http2: bool) -> Sequence[str]:
+    return (f"Protocols {'h2 ' if http2 else ''}http/1.1", *lines)
+
+
 APACHE = Syntax(
     server="apache",
     read=read_directives,
     parts=_parts,
+    text=_text,
     rows=_ROWS,
     setting=_setting,
     has_tls="SSLEngine on",

@@ -151,6 +151,9 @@ _DEFAULTS = {
     "ssl-default-bind-options": "",
 }
 
+# The options that `ssl-default-bind-options` takes in all versions.
+_DEFAULT_OPTIONS = (*_VERSIONS, "no-tls-tickets", "prefer-client-ciphers")
+
 
 def _key(each: Directive) -> tuple[str, ...]:
     return (each.name, *each.args[:1]) if each.name == "bind" else (each.name,)
@@ -305,10 +308,33 @@ def _split(words: Sequence[str], line: Directive) -> Iterator[Directive]:
         place = end
 
 
+def _text(lines: Sequence[str], http2: bool) -> Iterator[str]:
+    """The sections of a file; options that `global` cannot have are on the `bind` line."""
+    names = {option: name for name, option in _DEFAULTS.items() if option}
+    together: list[str] = []
+    alone: list[str] = []
+    yield "global"
+    for line in lines:
+        name, _, rest = line.partition(" ")
+        option, _, value = rest.partition(" ")
+        if name != "bind":
+            yield f"    {line}"
+        elif option in names:
+            yield f"    {names[option]} {value}"
+        else:
+            (together if option in _DEFAULT_OPTIONS else alone).append(rest)
+    if together:
+        yield f"    ssl-default-bind-options {' '.join(together)}"
+    yield "frontend web"
+    alone.append(f"alpn {'h2,' if http2 else ''}http/1.1")
+    yield f"    bind :443 ssl {' '.join(alone)}"
+
+
 HAPROXY = Syntax(
     server="haproxy",
     read=read_directives,
     parts=_parts,
+    text=_text,
     rows=_ROWS,
     setting=_setting,
     has_tls="bind ... ssl",

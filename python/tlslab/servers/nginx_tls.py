@@ -97,10 +97,15 @@ def _setting(words: Sequence[str]) -> tuple[str, ...]:
     return tuple(words[: 2 if words[0] == "ssl_conf_command" else 1])
 
 
+def _text(lines: Sequence[str], http2: bool) -> Iterable[str]:
+    return (*(["http2 on;"] if http2 else []), *lines)
+
+
 NGINX = Syntax(
     server="nginx",
     read=read_directives,
     parts=_parts,
+    text=_text,
     rows=_ROWS,
     setting=_setting,
     has_tls="listen ... ssl",

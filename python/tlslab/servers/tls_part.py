@@ -7,7 +7,7 @@ that only TLS settings have. Other content of the file is never executed.
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tlslab.domain.configuration import Configuration
@@ -163,6 +163,7 @@ class Syntax:
     - `read` makes directives of a text, the name of its file, and the loader of included files.
       Raises ConfigurationSyntaxError.
     - `parts` finds the TLS part of each server with TLS; of the whole text, if it has no server.
+    - `text`: the lines of a file of the server with these settings, and with HTTP/2 or without.
     - `rows`: the settings that are taken. `setting`: which setting a line's words set: a candidate
       without a whole server replaces the baseline's lines that set the same.
     - `end`: how a directive ends. `has_tls`: what makes a server one with TLS.
@@ -172,6 +173,7 @@ class Syntax:
     server: str
     read: Callable[[str, str, Loader], tuple[Directive, ...]]
     parts: Callable[[Sequence[Directive]], list[TlsPart]]
+    text: Callable[[Sequence[str], bool], Iterable[str]]
     rows: Rows
     setting: Callable[[Sequence[str]], tuple[str, ...]]
     has_tls: str
@@ -201,6 +203,10 @@ class Syntax:
         """A directive that the server reads back unchanged: any path stays one word."""
         words = (each if _VALUE.fullmatch(each) else quoted(each) for each in args)
         return " ".join((name, *words)) + self.end
+
+    def with_text(self, found: Configuration) -> Configuration:
+        """The configuration with its text as a file of the server has it."""
+        return replace(found, text=tuple(self.text(found.lines, found.http2)))
 
     def words(self, line: str) -> list[str]:
         """The words of a line as `written` makes it, up to the first one in quotes."""
