@@ -191,6 +191,14 @@ def test_a_dry_run_starts_and_writes_nothing(tlslab: Tlslab, tmp_path: Path) -> 
     assert not (tmp_path / "runs").exists()
 
 
+def test_an_included_file_that_is_not_read_is_a_warning(tlslab: Tlslab, tmp_path: Path) -> None:
+    (tmp_path / "my.conf").write_text("include tls.conf; ssl_protocols TLSv1.3;", "utf-8")
+    ended = tlslab.run("prove", "--for", "nginx", "--baseline", "my.conf", "--dry-run")
+    assert ended.code == 0
+    assert "warning: the baseline may lack settings of TLS, as these files" in ended.err
+    assert "include tls.conf (line 1)" in ended.err
+
+
 @pytest.mark.usefixtures("files")
 @pytest.mark.parametrize(
     ("arguments", "words"),
@@ -260,6 +268,7 @@ NEW_OF = {
     "haproxy": "global\n    ssl-default-bind-options ssl-min-ver TLSv1.3 ssl-max-ver TLSv1.3\n"
     "    ssl-default-bind-curves X25519\n",
 }
+SHOWN = {"apache": "Protocols http/1.1", "haproxy": "bind :443 ssl alpn h"}
 LEFT_OUT = {"apache": "ProxyPass (line 12)", "haproxy": "default_backend (line 8)"}
 
 
@@ -295,7 +304,9 @@ def test_the_files_of_other_servers_are_proved_on_them(
     assert [each["resume"] for each in found["environment"]["found"]] == ["ticket", "psk"]
     # The verdict is the same trade-off as nginx's: the lost clients are named.
     assert any(each["lost"] for each in _clients(found))
-    assert "it loses " in tlslab.run("report", "r").out
+    report = tlslab.run("report", "r", "--details").out
+    assert "it loses " in report
+    assert SHOWN[server] in report
 
 
 @pytest.mark.parametrize("server", list(POOR_OF))

@@ -132,7 +132,7 @@ def _configurations(given: Options) -> tuple[Configuration, Configuration]:
     )
     if given.candidate is None and not given.keep_certificate:
         after = with_key(after, before)
-    return before, after
+    return syntax.with_text(before), syntax.with_text(after)
 
 
 def experiment_of(given: Options, wanted: ProofSettings) -> Experiment:
@@ -154,6 +154,11 @@ def experiment_of(given: Options, wanted: ProofSettings) -> Experiment:
 
 def _announce(found: Configuration, details: bool) -> None:
     """Prints the origin of a configuration; in detail its directives, notes, and parts left out."""
+    if found.unread:
+        say(
+            f"warning: the {found.name} may lack settings of TLS, as these files were not read: "
+            f"{', '.join(found.unread)}"
+        )
     if not details:
         left_out = f"; not taken: {counted(len(found.ignored), 'part')}" if found.ignored else ""
         say(f"{found.name}: {found.source}{left_out}")

@@ -113,7 +113,9 @@ def _strings(table: Table, key: str) -> tuple[str, ...]:
 
 
 def _configuration(table: Table) -> Configuration:
-    table.only("name", "source", "lines", "http2", "notes", "ignored", "certificate")
+    table.only(
+        "name", "source", "lines", "http2", "notes", "ignored", "unread", "text", "certificate"
+    )
     return Configuration(
         name=table.text("name"),
         source=table.text("source"),
@@ -122,6 +124,8 @@ def _configuration(table: Table) -> Configuration:
         http2=table.truth("http2"),
         notes=_strings(table, "notes"),
         ignored=_strings(table, "ignored"),
+        unread=_strings(table, "unread"),
+        text=_strings(table, "text"),
     )
 
 
@@ -147,7 +151,7 @@ def _written(settings: ProofSettings) -> Iterator[str]:
         yield from ("", "[[proof.configuration]]", f"name = {toml(each.name)}")
         yield f"source = {toml(each.source)}"
         yield f"http2 = {toml(each.http2)}"
-        for key in ("lines", "notes", "ignored"):
+        for key in ("lines", "notes", "ignored", "unread", "text"):
             if values := getattr(each, key):
                 yield f"{key} = {toml(values)}"
         for served in each.certificates:

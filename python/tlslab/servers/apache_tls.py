@@ -65,6 +65,7 @@ _ROWS = Rows(
     read=("Protocols", "SSLEngine", "ServerAlias", "ServerName", "ServerRoot", *_CERTIFICATES),
     # Blocks under a condition are left out, and named.
     prefixes=("SSL", "If"),
+    includes=("Include", "IncludeOptional"),
     key=_key,
     values={"SSLSessionCache": re.compile(r"none|nonenotnull|shmcb:sessions(\(\d+\))?")},
 )
@@ -76,7 +77,8 @@ _NAMES = {
         *_ROWS.single,
         *_ROWS.repeated,
         *_ROWS.read,
-        *("IfModule", "Include", "IncludeOptional", "VirtualHost"),
+        *_ROWS.includes,
+        *("IfModule", "VirtualHost"),
     )
 }
 
@@ -126,17 +128,21 @@ class _Reader:
             into += inside
 
     def _included(self, each: Directive, depth: int) -> Iterator[Directive]:
-        """The directive; in place of an `Include` its files, as far as they are found."""
-        if each.name not in ("Include", "IncludeOptional") or len(each.args) != 1:
+        """The directive; in place of an `Include` its files, as far as they can be read."""
+        if each.name not in _ROWS.includes or len(each.args) != 1:
             yield each
             return
         files = self.load(os.path.join(self.root, each.args[0]))
         if files and depth == 0:
             raise ConfigurationSyntaxError(f"{each.file}:{each.line}: a file includes itself")
-        if not files and each.name == "Include":
+        # Apache knows the values of variables.
+        if not files and (each.name == "Include" or "${" in each.args[0]):
             yield each
         for name, text in files.items():
-            yield from self.read(text, name, depth - 1)
+            if text is None:
+                yield replace(each, args=(name,))
+            else:
+                yield from self.read(text, name, depth - 1)
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:
@@ -222,6 +228,7 @@ def _part(outer: Sequence[Directive], inner: Sequence[Directive]) -> TlsPart:
         ),
         http2=bool(protocols) and "h2" in protocols[-1],
         ignored=ignored,
+        unread=_ROWS.unread(outer, inner),
     )
 
 
@@ -239,10 +246,15 @@ def _normal(each: Directive) -> Directive:
     return each
 
 
+def _text(lines: Sequence[str], http2: bool) -> Sequence[str]:
+    return (f"Protocols {'h2 ' if http2 else ''}http/1.1", *lines)
+
+
 APACHE = Syntax(
     server="apache",
     read=read_directives,
     parts=_parts,
+    text=_text,
     rows=_ROWS,
     setting=_setting,
     has_tls="SSLEngine on",

@@ -39,7 +39,7 @@ class HAProxy(ConfiguredServer):
 
     def __init__(self, setting: Setting, program: str | None = None) -> None:
         super().__init__(setting, program)
-        self._bundles: list[Path] = []
+        self._served: list[Path] = []
 
     @staticmethod
     def find() -> str | None:
@@ -78,29 +78,37 @@ class HAProxy(ConfiguredServer):
         return " ".join(_NOISE.sub("", line).strip() for line in alerts or reported.splitlines())
 
     def _arrange(self) -> None:
-        """Puts each certificate and its key into one file, with the OCSP response beside it."""
-        size = self._setting.document_bytes
+        """Gives each certificate a name with its key and its OCSP response beside it.
+
+        HAProxy looks for them at CERTIFICATE.key and CERTIFICATE.ocsp. The names are links in the
+        private folder: no private key is copied, and no other folder gets a file.
+        """
+        setting = self._setting
+        size = setting.document_bytes
         if size > DOCUMENT_LIMIT:
             raise CannotRunError(
                 f"haproxy alone serves documents of {DOCUMENT_LIMIT} bytes at most, not {size}",
                 "put it before another server as front, or use another --target",
             )
-        for files in self._certificates:
+        self._served = []
+        for number, files in enumerate(self._certificates):
             if files.key in (files.certificate, Path(f"{files.certificate}.key")):
-                # The user's own, as HAProxy takes them: no copy is made of a private key.
-                self._bundles.append(files.certificate)
+                # The user's own, as HAProxy takes them.
+                self._served.append(files.certificate)
                 continue
-            bundle = files.certificate.with_suffix(".bundle")
-            bundle.touch(mode=0o600)
-            bundle.write_bytes(files.certificate.read_bytes() + files.key.read_bytes())
-            self._bundles.append(bundle)
+            link = setting.folder / f"served-{number}.pem"
+            beside = {"": files.certificate, ".key": files.key}
             if files.ocsp_response is not None and files.issuer is not None:
                 # HAProxy looks for the certificate's issuer in the response, and does not send it.
-                for beside in (files.ocsp_response, files.issuer):
-                    shutil.copyfile(beside, f"{bundle}{beside.suffix}")
+                beside |= {".ocsp": files.ocsp_response, ".issuer": files.issuer}
+            for suffix, file in beside.items():
+                place = Path(f"{link}{suffix}")
+                place.unlink(missing_ok=True)
+                place.symlink_to(file.absolute())
+            self._served.append(link)
 
     def _values(self) -> dict[str, Any]:
         setting = self._setting
         buffer = max(BUFFER_BYTES, setting.document_bytes + HEAD_BYTES)
         document = setting.folder / FOLDER / NAME
-        return {"bundles": self._bundles, "buffer_bytes": buffer, "document": document}
+        return {"served": self._served, "buffer_bytes": buffer, "document": document}

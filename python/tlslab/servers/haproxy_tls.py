@@ -132,7 +132,12 @@ _OPTIONS = frozenset(
 )
 
 # Options that are read, or say nothing of TLS.
-_READ_OPTIONS = frozenset({"alpn", "backlog", "crt", "crt-list", "default-crt", "name", "ssl"})
+_READ_OPTIONS = frozenset(
+    {"alpn", "backlog", "crt", "crt-list", "default-crt", "name", "no-alpn", "ssl"}
+)
+
+# The options that replace the default of ALPN; the last one applies.
+_PROTOCOLS = ("alpn", "no-alpn", "npn")
 
 _CERTIFICATES = ("crt", "default-crt", "crt-list")
 
@@ -145,6 +150,9 @@ _DEFAULTS = {
     "ssl-default-bind-sigalgs": "sigalgs",
     "ssl-default-bind-options": "",
 }
+
+# The options that `ssl-default-bind-options` takes in all versions.
+_DEFAULT_OPTIONS = (*_VERSIONS, "no-tls-tickets", "prefer-client-ciphers")
 
 
 def _key(each: Directive) -> tuple[str, ...]:
@@ -234,7 +242,7 @@ def _parts(directives: Sequence[Directive]) -> list[TlsPart]:
     ]
     if not binds:
         settings, ignored = _ROWS.merged((), outer)
-        return [TlsPart((), settings, (), http2=False, ignored=ignored)]
+        return [TlsPart((), settings, (), http2=None, ignored=ignored)]
     return [
         _part(outer, proxy, list(_bind(each)), bases[-1] if bases else "")
         for proxy, each in binds
@@ -259,9 +267,19 @@ def _part(
         settings=settings,
         # The key is in the certificate's file, or beside it.
         pairs=tuple((each, (each, f"{each}.key")) for each in certificates),
-        http2="h2" in ",".join(by_name.get("alpn", ())).split(","),
+        http2=_http2(proxy, options),
         ignored=ignored,
     )
+
+
+def _http2(proxy: Directive, options: Sequence[Directive]) -> bool | None:
+    """Whether a `bind` line offers HTTP/2; None if HAProxy's default for HTTPS applies."""
+    said = [each.args for each in options if each.args[0] in _PROTOCOLS]
+    if said:
+        return said[-1][0] == "alpn" and "h2" in said[-1][1].split(",")
+    # The default is for HTTPS: TLS before any other protocol has none.
+    modes = [each.args for each in proxy.block or () if each.name == "mode"]
+    return False if modes[-1:] == [("tcp",)] else None
 
 
 def _options(each: Directive) -> Iterator[Directive]:
@@ -290,10 +308,33 @@ def _split(words: Sequence[str], line: Directive) -> Iterator[Directive]:
         place = end
 
 
+def _text(lines: Sequence[str], http2: bool) -> Iterator[str]:
+    """The sections of a file; options that `global` cannot have are on the `bind` line."""
+    names = {option: name for name, option in _DEFAULTS.items() if option}
+    together: list[str] = []
+    alone: list[str] = []
+    yield "global"
+    for line in lines:
+        name, _, rest = line.partition(" ")
+        option, _, value = rest.partition(" ")
+        if name != "bind":
+            yield f"    {line}"
+        elif option in names:
+            yield f"    {names[option]} {value}"
+        else:
+            (together if option in _DEFAULT_OPTIONS else alone).append(rest)
+    if together:
+        yield f"    ssl-default-bind-options {' '.join(together)}"
+    yield "frontend web"
+    alone.append(f"alpn {'h2,' if http2 else ''}http/1.1")
+    yield f"    bind :443 ssl {' '.join(alone)}"
+
+
 HAPROXY = Syntax(
     server="haproxy",
     read=read_directives,
     parts=_parts,
+    text=_text,
     rows=_ROWS,
     setting=_setting,
     has_tls="bind ... ssl",

@@ -5,8 +5,10 @@ not, up to a semicolon or a brace; a backslash escapes a character; `#` starts a
 word could start.
 """
 
+import glob
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
 
 from tlslab.servers.tls_part import ConfigurationSyntaxError, Directive, Loader
 
@@ -38,17 +40,25 @@ class _Token:
 def read_directives(text: str, file: str, load: Loader) -> tuple[Directive, ...]:
     """The directives of a file, or of the output of `nginx -T`. Raises ConfigurationSyntaxError.
 
-    Included files take the place of their `include`; if `load` does not find the file, the
-    `include` stays a directive.
+    Included files take the place of their `include`; if `load` does not find a file, or cannot read
+    a file, an `include` stays a directive.
     """
     shown = dumped(text)
     if shown:
         file, text = next(iter(shown.items()))
+    root = PurePosixPath(file).parent
 
-    def find(pattern: str) -> Mapping[str, str]:
-        return {pattern: shown[pattern]} if pattern in shown else load(pattern)
+    def find(pattern: str) -> Mapping[str, str | None]:
+        # `nginx -T` shows each file by its whole path.
+        inside = {name: text for name, text in shown.items() if _matches(name, root / pattern)}
+        return inside or load(pattern)
 
     return tuple(_included(_parse(text, file), find, DEPTH))
+
+
+def _matches(name: str, pattern: PurePosixPath) -> bool:
+    """Whether a file has this path, or one that the pattern stands for."""
+    return bool(pattern.name) and PurePosixPath(name).match(str(pattern))
 
 
 def dumped(text: str) -> dict[str, str]:
@@ -72,10 +82,22 @@ def _included(directives: tuple[Directive, ...], load: Loader, depth: int) -> It
         files = load(each.args[0]) if each.name == "include" and len(each.args) == 1 else {}
         if files and depth == 0:
             raise ConfigurationSyntaxError(f"{each.file}:{each.line}: a file includes itself")
-        if not files:
+        if not files and not _is_complete(each):
             yield each
         for name, text in files.items():
-            yield from _included(_parse(text, name), load, depth - 1)
+            if text is None:
+                yield replace(each, args=(name,))
+            else:
+                yield from _included(_parse(text, name), load, depth - 1)
+
+
+def _is_complete(each: Directive) -> bool:
+    """Whether an `include` may have no file: nginx accepts this of a pattern.
+
+    A relative one may have its files below a folder of nginx's that is not known here.
+    """
+    pattern = each.args[0] if len(each.args) == 1 else ""
+    return each.name == "include" and pattern.startswith("/") and glob.has_magic(pattern)
 
 
 def _parse(text: str, file: str) -> tuple[Directive, ...]:

@@ -25,6 +25,7 @@ _ROWS = Rows(
     first={"ssl_conf_command": COMMANDS},
     read=("listen", "http2", "server_name", *_CERTIFICATES),
     prefixes=("ssl_",),
+    includes=("include",),
 )
 
 
@@ -68,6 +69,7 @@ def _part(outer: Sequence[Directive], inner: Sequence[Directive]) -> TlsPart:
         pairs=tuple((each, tuple(keys[at : at + 1])) for at, each in enumerate(certificates)),
         http2=_http2(outer, inner),
         ignored=ignored,
+        unread=_ROWS.unread(outer, inner),
     )
 
 
@@ -95,10 +97,15 @@ def _setting(words: Sequence[str]) -> tuple[str, ...]:
     return tuple(words[: 2 if words[0] == "ssl_conf_command" else 1])
 
 
+def _text(lines: Sequence[str], http2: bool) -> Iterable[str]:
+    return (*(["http2 on;"] if http2 else []), *lines)
+
+
 NGINX = Syntax(
     server="nginx",
     read=read_directives,
     parts=_parts,
+    text=_text,
     rows=_ROWS,
     setting=_setting,
     has_tls="listen ... ssl",

@@ -1,5 +1,6 @@
 """The kinds of servers that the lab can start: detection, construction, and factors of each."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -44,6 +45,7 @@ class Kind:
     - `front` makes the server as one that terminates TLS before another server; None: it cannot.
     - `plain`: the server can serve HTTP without TLS: behind a front, or as a baseline.
     - `http2`: the server speaks HTTP/2.
+    - `http2_since`: the first version that does so unless its file says otherwise; None: none does.
     - `warm_up_ms`: how long a fresh server needs load until its cost is stable.
     - `restart_per_trial`: the cost grows with time, so that each trial gets a fresh server.
     - `syntax`: how its files are read, for a proof; None: they are not.
@@ -59,10 +61,23 @@ class Kind:
     front: Callable[[Setting], Front] | None = None
     plain: bool = False
     http2: bool = True
+    http2_since: tuple[int, ...] | None = None
     warm_up_ms: int = 0
     restart_per_trial: bool = False
     syntax: Syntax | None = None
     no_samples: str = ""
+
+    @property
+    def http2_by_default(self) -> bool:
+        """Whether the installed version speaks HTTP/2 over TLS unless its file says otherwise.
+
+        If the server is not installed, the newest version counts.
+        """
+        if self.http2_since is None:
+            return False
+        found = self.find()
+        version = re.search(r"/(\d+)\.(\d+)", found.software) if found else None
+        return version is None or tuple(map(int, version.groups())) >= self.http2_since
 
     @property
     def installed(self) -> bool:
@@ -163,6 +178,8 @@ _KINDS = (
         _STAPLES | {"configuration"},
         front=HAProxy,
         plain=True,
+        # The default of `alpn` (Configuration Manual, section 5.1).
+        http2_since=(2, 8),
         syntax=HAProxy.syntax,
     ),
     Kind(

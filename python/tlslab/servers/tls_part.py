@@ -7,13 +7,14 @@ that only TLS settings have. Other content of the file is never executed.
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tlslab.domain.configuration import Configuration
 
-# The files that the pattern of an `include` names, with their content.
-Loader = Callable[[str], Mapping[str, str]]
+# The files that the pattern of an `include` names, with their content; None for a file, or for the
+# pattern itself, that cannot be read.
+Loader = Callable[[str], Mapping[str, str | None]]
 
 # The characters in values of TLS settings, none of which ends a word or a directive.
 _VALUE = re.compile(r"[A-Za-z0-9_.:+!@=,/-]+")
@@ -69,15 +70,17 @@ class TlsPart:
     """The TLS part of one server.
 
     `settings`: directives with their values. `pairs`: each certificate's file with the files that
-    may have its private key. `names`: the server's. `ignored`: the directives that were left out,
-    each with the place.
+    may have its private key. `names`: the server's. `http2`: None if the server's default applies.
+    `ignored`: the directives that were left out, each with the place; `unread`: those that include
+    files which were not read.
     """
 
     names: tuple[str, ...]
     settings: tuple[Directive, ...]
     pairs: tuple[tuple[str, tuple[str, ...]], ...]
-    http2: bool
+    http2: bool | None
     ignored: tuple[str, ...]
+    unread: tuple[str, ...] = ()
 
     @property
     def content(self) -> object:
@@ -93,7 +96,8 @@ class Rows:
     the value is a file's path. `first`: the first values of a directive that are taken. `values`:
     the form of a directive's values. `read`: read, but no part of TLS. `prefixes`: how names of TLS
     directives start. `key`: the setting of a directive; a server's own setting replaces all around
-    it with the same key. `never_in_paths`: a character that the server would replace.
+    it with the same key. `never_in_paths`: a character that the server would replace. `includes`:
+    the directives that include files.
     """
 
     single: tuple[str, ...]
@@ -105,6 +109,7 @@ class Rows:
     prefixes: tuple[str, ...] = ()
     key: Callable[[Directive], object] = lambda each: each.name
     never_in_paths: str = "\n"
+    includes: tuple[str, ...] = ()
 
     def takes(self, each: Directive) -> bool:
         """Whether a directive is a setting of TLS in a form that can be taken."""
@@ -131,7 +136,7 @@ class Rows:
                 if not self.takes(each):
                     # A server's surroundings are its whole set-up: naming them would bury the rest.
                     named = level is inner or each.name.startswith(self.prefixes)
-                    if named and each.name not in self.read:
+                    if named and each.name not in (*self.read, *self.includes):
                         ignored.append(self._place(each))
                     continue
                 earlier = own.get(self.key(each), []) if each.name in self.repeated else []
@@ -140,8 +145,14 @@ class Rows:
         settings = tuple(each for found in taken.values() for each in found)
         return settings, tuple(dict.fromkeys(ignored))
 
+    def unread(self, *levels: Sequence[Directive]) -> tuple[str, ...]:
+        """What is left of directives that include files: the files that were not read."""
+        left = (each for level in levels for each in level if each.name in self.includes)
+        return tuple(dict.fromkeys(map(self._place, left)))
+
     def _place(self, each: Directive) -> str:
-        words = (each.name, *(each.args[:1] if each.name in self.first else ()))
+        by_value = each.name in self.first or each.name in self.includes
+        words = (each.name, *(each.args[:1] if by_value else ()))
         return f"{' '.join(words)} (line {each.line})"
 
 
@@ -152,6 +163,7 @@ class Syntax:
     - `read` makes directives of a text, the name of its file, and the loader of included files.
       Raises ConfigurationSyntaxError.
     - `parts` finds the TLS part of each server with TLS; of the whole text, if it has no server.
+    - `text`: the lines of a file of the server with these settings, and with HTTP/2 or without.
     - `rows`: the settings that are taken. `setting`: which setting a line's words set: a candidate
       without a whole server replaces the baseline's lines that set the same.
     - `end`: how a directive ends. `has_tls`: what makes a server one with TLS.
@@ -161,6 +173,7 @@ class Syntax:
     server: str
     read: Callable[[str, str, Loader], tuple[Directive, ...]]
     parts: Callable[[Sequence[Directive]], list[TlsPart]]
+    text: Callable[[Sequence[str], bool], Iterable[str]]
     rows: Rows
     setting: Callable[[Sequence[str]], tuple[str, ...]]
     has_tls: str
@@ -190,6 +203,10 @@ class Syntax:
         """A directive that the server reads back unchanged: any path stays one word."""
         words = (each if _VALUE.fullmatch(each) else quoted(each) for each in args)
         return " ".join((name, *words)) + self.end
+
+    def with_text(self, found: Configuration) -> Configuration:
+        """The configuration with its text as a file of the server has it."""
+        return replace(found, text=tuple(self.text(found.lines, found.http2)))
 
     def words(self, line: str) -> list[str]:
         """The words of a line as `written` makes it, up to the first one in quotes."""

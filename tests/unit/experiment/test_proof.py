@@ -17,6 +17,8 @@ BEFORE = Configuration(
     True,
     ("a note",),
     ("root (line 3)",),
+    ("include a.conf (line 1)",),
+    ("http2 on;", "ssl_protocols TLSv1.2;"),
 )
 AFTER = Configuration("candidate", "the policies", ("ssl_protocols TLSv1.3;",), ())
 

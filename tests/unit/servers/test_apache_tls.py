@@ -139,9 +139,30 @@ def test_included_files_take_the_place_of_their_include_below_the_root() -> None
     text = "ServerRoot /opt\nIncludeOptional none\nInclude tls\nInclude lost"
     found = part(text, None, **{"/opt/tls": "SSLProtocol TLSv1.3"})
     assert lines(found) == ["SSLProtocol TLSv1.3"]
-    assert found.ignored == ("Include (line 4)",)
+    assert found.unread == ("Include lost (line 4)",)
     with pytest.raises(ConfigurationSyntaxError, match="includes itself"):
         part("Include x", None, x="Include x")
+
+
+@pytest.mark.parametrize(
+    ("include", "unread"),
+    [
+        ("Include lost", ("Include lost (line 1)",)),
+        ("IncludeOptional lost", ()),
+        ("IncludeOptional ${DIR}/*.conf", ("IncludeOptional ${DIR}/*.conf (line 1)",)),
+        ("IncludeOptional *.conf", ("IncludeOptional closed.conf (line 1)",)),
+    ],
+)
+@pytest.mark.parametrize("inside", [True, False])
+def test_files_that_were_not_read_are_named(
+    include: str, unread: tuple[str, ...], inside: bool
+) -> None:
+    host = "<VirtualHost a>\nSSLEngine on\n</VirtualHost>"
+    text = host.replace("a>", f"a>\n{include}") if inside else f"{include}\n{host}"
+    files = {"*.conf": {"closed.conf": None, "open.conf": "SSLProtocol TLSv1.3"}}
+    found = APACHE.part(APACHE.read(text, "f", lambda pattern: files.get(pattern, {})))
+    assert found.unread == tuple(each.replace("1", "2") if inside else each for each in unread)
+    assert lines(found) == (["SSLProtocol TLSv1.3"] if include.split()[1] == "*.conf" else [])
 
 
 @pytest.mark.parametrize(

@@ -72,6 +72,28 @@ def test_all_that_is_taken_is_a_setting_as_it_is_written() -> None:
 
 
 @pytest.mark.parametrize(
+    ("options", "http2"),
+    [
+        ("alpn h2,http/1.1", True),
+        ("alpn http/1.1", False),
+        ("no-alpn", False),
+        ("alpn h2 no-alpn", False),
+        ("no-alpn alpn h2", True),
+        ("npn http/1.1", False),
+        # The default, which depends on the version.
+        ("", None),
+        ("\nmode tcp", False),
+    ],
+)
+def test_a_bind_line_offers_http2_by_its_last_word_on_alpn(
+    options: str, http2: bool | None
+) -> None:
+    found = part(f"frontend a\nbind :1 ssl crt a.pem {options}")
+    assert found.http2 is http2
+    assert not any("alpn" in each for each in found.ignored)
+
+
+@pytest.mark.parametrize(
     "line",
     [
         "bind no-tls-tickets crt /etc/shadow",

@@ -77,6 +77,17 @@ def test_a_dump_of_nginx_is_split_into_its_files() -> None:
     assert [each.args for each in http.block] == [("TLSv1.3",)]
 
 
+@pytest.mark.parametrize("pattern", ["tls.conf", "*.conf", "/etc/nginx/t*", "/etc/*/tls.conf"])
+def test_a_pattern_names_files_of_the_dump(pattern: str) -> None:
+    shown = (
+        f"# configuration file /etc/nginx/main:\ninclude {pattern};\n"
+        "# configuration file /etc/nginx/tls.conf:\nssl_protocols TLSv1.3;\n"
+        "# configuration file /etc/nginx/other/tls.conf:\nssl_protocols TLSv1.2;\n"
+    )
+    found = read_directives(shown, "f", lambda _: {})
+    assert [each.args for each in found] == [("TLSv1.3",)]
+
+
 @given(st.text(alphabet=" \n;{}#\"'\\$ab", max_size=60))
 def test_any_text_is_read_or_refused(text: str) -> None:
     try:

@@ -29,6 +29,27 @@ def part(text: str, name: str | None = None) -> TlsPart:
     return NGINX.part(NGINX.read(text, "f", lambda _: {}), name)
 
 
+@pytest.mark.parametrize(
+    ("include", "unread"),
+    [
+        ("lost.conf", ("include lost.conf (line 1)",)),
+        ("lost/*.conf", ("include lost/*.conf (line 1)",)),
+        # nginx takes a pattern without a file.
+        ("/etc/none/*.conf", ()),
+        ("*.conf", ("include closed.conf (line 1)",)),
+    ],
+)
+@pytest.mark.parametrize("text", ["http {{ {0} {1} }}", "{0} http {{ {1} }}", "http {{ {1} {0} }}"])
+def test_files_that_were_not_read_are_named(
+    text: str, include: str, unread: tuple[str, ...]
+) -> None:
+    whole = text.format(f"include {include};", "server { listen 443 ssl; }")
+    files = {"*.conf": {"closed.conf": None, "open.conf": "ssl_protocols TLSv1.3;"}}
+    found = NGINX.part(NGINX.read(whole, "f", lambda pattern: files.get(pattern, {})))
+    assert found.unread == unread
+    assert not found.ignored
+
+
 def settings(found: TlsPart) -> dict[str, tuple[str, ...]]:
     return {each.name: each.args for each in found.settings}
 

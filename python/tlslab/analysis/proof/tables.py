@@ -122,11 +122,15 @@ def _text(found: Configuration) -> TextBlock:
     lines += [f"# {note}" for note in found.notes]
     if found.ignored:
         lines.append(f"# not taken: {', '.join(found.ignored)}")
+    if found.unread:
+        lines.append(f"# not read, and may set up TLS as well: {', '.join(found.unread)}")
+    # Older runs have no text; they show the form of nginx.
+    text = found.text or (*(["http2 on;"] if found.http2 else []), *found.lines)
     return TextBlock(
         id=f"configuration-{found.name}",
         title=f"The {found.name}'s TLS",
         caption=f"From {found.source}, as it was run.",
-        text="\n".join([*lines, *(["http2 on;"] if found.http2 else []), *found.lines]),
+        text="\n".join([*lines, *text]),
     )
 
 

@@ -81,14 +81,20 @@ def configuration(
 ) -> Configuration:
     """The TLS part of a server as a configuration; paths are relative to the folder."""
     certificates, notes = _certificates(part, folder, how)
+    http2 = part.http2
+    if http2 is None:
+        # A fragment leaves what it does not set.
+        whole = name == BASELINE or bool(certificates)
+        http2 = whole and MANAGED[how.syntax.server].http2_by_default
     return Configuration(
         name=name,
         source=source,
         lines=tuple(_lines(part, folder, how)),
         certificates=certificates,
-        http2=part.http2,
+        http2=http2,
         notes=notes,
         ignored=part.ignored,
+        unread=part.unread,
     )
 
 
@@ -154,20 +160,39 @@ def _text(file: Path, how: ReadingOptions) -> str:
 
 @dataclass(frozen=True)
 class _Files:
-    """The files that an `include` names, as far as they can be read."""
+    """The files that an `include` names; None for what cannot be read."""
 
     folder: Path
 
-    def __call__(self, pattern: str) -> Mapping[str, str]:
-        found = {}
-        for name in sorted(glob.glob(str(self.folder / pattern))):
-            path = Path(name)
+    def __call__(self, pattern: str) -> Mapping[str, str | None]:
+        whole = str(self.folder / pattern)
+        found = {name: self._text(Path(name)) for name in sorted(glob.glob(whole))}
+        return found if found or self._has_none(whole) else {whole: None}
+
+    @staticmethod
+    def _text(path: Path) -> str | None:
+        try:
+            # A pipe would be read without end.
+            small = path.is_file() and path.stat().st_size <= LIMIT_BYTES
+            return path.read_text("utf-8") if small else None
+        except (OSError, UnicodeDecodeError):
+            return None
+
+    @staticmethod
+    def _has_none(pattern: str) -> bool:
+        """Whether no file has this name, as far as folders can be read."""
+        several, folder = glob.has_magic(pattern), os.path.dirname(pattern)
+        for place in (glob.glob(folder) or [folder]) if several else [pattern]:
             try:
-                if path.is_file() and path.stat().st_size <= LIMIT_BYTES:
-                    found[name] = path.read_text("utf-8")
-            except (OSError, UnicodeDecodeError):
-                continue  # It remains an `include` that was not followed, and is named as such.
-        return found
+                if several:
+                    os.listdir(place)
+                else:
+                    os.stat(place)
+            except (FileNotFoundError, NotADirectoryError):
+                continue
+            except OSError:
+                return False
+        return True
 
 
 def _lines(part: TlsPart, folder: Path, how: ReadingOptions) -> Iterator[str]:
@@ -192,7 +217,7 @@ def _certificates(
         return (), ()
     served: list[ServedCertificate] = []
     notes: list[str] = []
-    for number, (path, key_paths) in enumerate(_pairs(part, folder)):
+    for number, (path, key_paths) in enumerate(_pairs(part, folder, len(how.keys))):
         kind = how.keys[number] if number < len(how.keys) else _key_of(path)
         if kind is None:
             raise UsageError(
@@ -216,16 +241,27 @@ def _certificates(
     return tuple(served), tuple(notes)
 
 
-def _pairs(part: TlsPart, folder: Path) -> Iterator[tuple[Path, list[Path]]]:
-    """Each certificate's file with those that may have its key; a folder stands for its files."""
+def _pairs(part: TlsPart, folder: Path, named: int) -> list[tuple[Path, list[Path]]]:
+    """Each certificate's file with those that may have its key; a folder stands for its files.
+
+    A folder that cannot be read has as many certificates as `--key` names, `named` in all.
+    """
+    found: list[tuple[Path, list[Path]]] = []
     for name, keys in part.pairs:
         path = folder / name
-        if not path.is_dir():
-            yield path, [folder / key for key in keys]
+        # `Path.is_dir` raises PermissionError for what is below a closed folder.
+        if not os.path.isdir(path):
+            found.append((path, [folder / key for key in keys]))
             continue
-        for file in sorted(path.iterdir()):
-            if file.is_file() and file.suffix not in _BESIDE:
-                yield file, [file, Path(f"{file}.key")]
+        try:
+            files = sorted(path.iterdir())
+        except OSError:
+            found += [(path, [])] * max(1, named - len(found))
+            continue
+        for file in files:
+            if os.path.isfile(file) and file.suffix not in _BESIDE:
+                found.append((file, [file, Path(f"{file}.key")]))
+    return found
 
 
 def check_configurations(found: Sequence[Configuration], server: str) -> None:

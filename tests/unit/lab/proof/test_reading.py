@@ -1,6 +1,9 @@
 """From files to configurations: certificates by their keys, settings that a fragment keeps."""
 
+import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,6 +26,7 @@ from tlslab.lab.proof.reading import (
 )
 from tlslab.servers.apache_tls import APACHE
 from tlslab.servers.certificates import Authority
+from tlslab.servers.haproxy import HAProxy
 from tlslab.servers.haproxy_tls import HAPROXY
 from tlslab.servers.nginx_tls import NGINX
 from tlslab.servers.tls_part import Syntax
@@ -69,6 +73,50 @@ def test_a_certificate_that_cannot_be_read_needs_its_key_named(tmp_path: Path) -
     assert named.certificates == (ServedCertificate("rsa-4096"),)
 
 
+def close(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Closes a folder as mode 0700 does for other users; root reads such a folder all the same."""
+    above = {"stat": 1, "listdir": 0, "scandir": 0}
+    for name, least in above.items():
+        monkeypatch.setattr(os, name, _guarded(getattr(os, name), folder, least))
+
+
+def _guarded(real: Callable[..., Any], folder: Path, least: int) -> Callable[..., Any]:
+    """A function of `os` that refuses paths below a folder, `least` levels or more."""
+
+    def refuse(path: Any = ".", *args: Any, **options: Any) -> Any:
+        named = Path(path) if isinstance(path, str | Path) else Path()
+        if folder in (named, *named.parents)[least:]:
+            raise PermissionError(13, "Permission denied", str(path))
+        return real(path, *args, **options)
+
+    return refuse
+
+
+CLOSED = {
+    "nginx": (NGINX, "ssl_certificate {0}/a.pem; ssl_certificate_key {0}/a.key;"),
+    "apache": (APACHE, "SSLCertificateFile {0}/a.pem\nSSLCertificateKeyFile {0}/a.key"),
+    "haproxy": (HAPROXY, "frontend a\nbind :1 ssl crt {0}/a.pem"),
+    "a folder": (HAPROXY, "frontend a\nbind :1 ssl crt {0}"),
+}
+
+
+@pytest.mark.parametrize("case", list(CLOSED))
+def test_certificates_in_a_closed_folder_need_their_keys_named(
+    tmp_path: Path, case: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As `/etc/letsencrypt/live` is closed to all but root."""
+    folder = tmp_path / "live"
+    folder.mkdir()
+    close(folder, monkeypatch)
+    syntax, text = CLOSED[case]
+    with pytest.raises(UsageError, match=r"live.* cannot be read") as raised:
+        read(tmp_path, text.format(folder), ReadingOptions("--baseline", syntax))
+    assert "--key rsa-2048" in raised.value.remedy
+    keys = ("rsa-4096", "ecdsa-p256") if case == "a folder" else ("rsa-4096",)
+    named = read(tmp_path, text.format(folder), ReadingOptions("--baseline", syntax, keys=keys))
+    assert named.keys == keys
+
+
 def test_a_file_without_a_certificate_gets_one(tmp_path: Path) -> None:
     found = with_default_certificate(read(tmp_path, "ssl_protocols TLSv1.3;"), HOW)
     assert found.keys == (DEFAULT_KEY,)
@@ -107,6 +155,35 @@ def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
 def test_included_files_are_read(tmp_path: Path) -> None:
     (tmp_path / "tls.inc").write_text("ssl_protocols TLSv1.3;", "utf-8")
     assert read(tmp_path, "include *.inc;").lines == ("ssl_protocols TLSv1.3;",)
+
+
+@pytest.mark.parametrize("text", ["include live/*.conf;", "include live/a.conf;"])
+def test_included_files_that_cannot_be_read_are_named(
+    tmp_path: Path, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "live"
+    folder.mkdir()
+    assert read(tmp_path, "include /nowhere/*.conf;").unread == ()
+    (folder / "a.conf").write_bytes(b"ssl_ciphers \xff;")
+    named = (f"include {folder}/a.conf (line 1)",)
+    assert read(tmp_path, text).unread == named
+    (folder / "a.conf").unlink()
+    close(folder, monkeypatch)
+    closed = f"include {tmp_path}/{text.split()[1].rstrip(';')} (line 1)"
+    assert read(tmp_path, text).unread == (closed,)
+
+
+@pytest.mark.parametrize("name", ["closed", "*"])
+def test_an_optional_file_that_cannot_be_read_is_named(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "live"
+    folder.mkdir()
+    text = f"IncludeOptional live/{name}\n<VirtualHost a>\nSSLEngine on\n</VirtualHost>"
+    how = ReadingOptions("--baseline", APACHE)
+    assert read(tmp_path, text, how).unread == ()
+    close(folder, monkeypatch)
+    assert read(tmp_path, text, how).unread == (f"IncludeOptional {folder}/{name} (line 1)",)
 
 
 def test_a_fragment_leaves_what_it_does_not_set(tmp_path: Path) -> None:
@@ -250,6 +327,25 @@ def test_haproxys_keys_are_in_the_file_or_beside_it(tmp_path: Path) -> None:
     )
     with pytest.raises(UsageError, match=r"none\.txt cannot be read"):
         read(tmp_path, "frontend a\nbind :1 ssl crt-list none.txt", how)
+
+
+@pytest.mark.parametrize(
+    ("version", "default"),
+    [("2.6.12-1+deb12u4", False), ("2.7.9", False), ("2.8.0", True), ("3.10-dev1", True)],
+)
+@pytest.mark.parametrize("said", ["", "alpn h2", "no-alpn"])
+def test_haproxys_version_has_its_default_of_http2(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str, default: bool, said: str
+) -> None:
+    versions = staticmethod(lambda program: (f"haproxy/{version}", "OpenSSL 3.0"))
+    monkeypatch.setattr(HAProxy, "versions", versions)
+    monkeypatch.setattr(HAProxy, "find", staticmethod(lambda: "haproxy"))
+    how = ReadingOptions("--baseline", HAPROXY, keys=("rsa-2048",))
+    before = read(tmp_path, f"frontend a\nbind :1 ssl crt a.pem {said}", how)
+    assert before.http2 is (said == "alpn h2" or (not said and default))
+    # A fragment leaves what it does not set.
+    after = candidate_of(None, before, policies_named(()), how)
+    assert after.http2 is before.http2
 
 
 def test_apaches_key_may_be_in_the_file_of_the_certificate(tmp_path: Path) -> None:

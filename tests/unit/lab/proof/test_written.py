@@ -57,6 +57,31 @@ def test_a_server_reads_each_path_as_it_is(tmp_path: Path, name: str, server: st
     running.stop()
 
 
+def test_haproxy_leaves_a_key_where_it_is(tmp_path: Path) -> None:
+    """A key with another name than HAProxy looks for: nothing new in its folder, and no copy."""
+    own, private = tmp_path / "own", tmp_path / "private"
+    own.mkdir()
+    private.mkdir()
+    files = Authority(own).issue("ecdsa-p256")
+    before = sorted(own.iterdir())
+    served = ServedCertificate("ecdsa-p256", str(files.certificate), str(files.key))
+    found = Configuration("baseline", "f", ("bind ssl-min-ver TLSv1.2",), (served,))
+    target = find_kind("haproxy").make(
+        Setting(private, ("ecdsa-p256",), (), 100, (), configuration=found)
+    )
+    assert target.prepare() == {}
+    assert target.prepare() == {}
+    target.start().stop()
+    assert sorted(own.iterdir()) == before
+    secret = files.key.read_bytes()
+    copies = [
+        file
+        for file in private.rglob("*")
+        if file.is_file() and not file.is_symlink() and secret in file.read_bytes()
+    ]
+    assert not copies
+
+
 def test_a_path_with_a_variable_is_refused(tmp_path: Path) -> None:
     """`ssl_certificate` takes variables, and nginx has no escape for the character `$`."""
     with pytest.raises(UsageError, match="no way to write this path down") as raised:
