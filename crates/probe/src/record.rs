@@ -244,9 +244,9 @@ pub enum TrustCode {
     Trusted,
     /// The certificate has signed itself, and is not trusted itself.
     SelfSigned,
-    /// The server sends no issuer of its certificate, and none is trusted.
+    /// The server sends no issuer of its certificate, which names a place to fetch the issuer from.
     MissingIntermediate,
-    /// The chain ends at an authority that is not trusted.
+    /// The chain ends at an authority that is not trusted, or no authority is trusted.
     UnknownAuthority,
     /// A certificate of the chain has expired.
     Expired,

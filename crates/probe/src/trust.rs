@@ -101,23 +101,25 @@ pub fn overall(chains: &[Chain]) -> Option<TrustVerdict> {
 
 /// Code and words for a chain whose last issuer is not trusted. A server that sends nothing above
 /// its own certificate omits an intermediate if that names a place to fetch its issuer from, as the
-/// certificates of public authorities do (RFC 5280, section 4.2.2.1).
+/// certificates of public authorities do (RFC 5280, section 4.2.2.1). Without such a place the
+/// authority is more likely a private one that the client does not trust.
 fn untrusted(anchors: &[Vec<u8>], own: &X509, top: usize, issuer: &str) -> (TrustCode, String) {
     let is_alone = top == 0;
-    let code = if is_alone { TrustCode::MissingIntermediate } else { TrustCode::UnknownAuthority };
-    let words = if anchors.is_empty() {
-        "no authority is trusted: this machine has none".to_owned()
+    if anchors.is_empty() {
+        let words = "no authority is trusted: this machine has none".to_owned();
+        (TrustCode::UnknownAuthority, words)
     } else if !is_alone {
-        format!("'{issuer}' is no trusted authority")
+        (TrustCode::UnknownAuthority, format!("'{issuer}' is no trusted authority"))
     } else if names_issuers_place(own) {
-        format!("the server does not send the intermediate certificate of '{issuer}'")
+        let words = format!("the server does not send the intermediate certificate of '{issuer}'");
+        (TrustCode::MissingIntermediate, words)
     } else {
-        format!(
-            "its issuer '{issuer}' is neither sent by the server nor trusted: an intermediate \
-             certificate is missing, or the authority is unknown"
-        )
-    };
-    (code, words)
+        let words = format!(
+            "its issuer '{issuer}' is neither sent by the server nor trusted: the authority is \
+             unknown, or an intermediate certificate is missing"
+        );
+        (TrustCode::UnknownAuthority, words)
+    }
 }
 
 fn names_issuers_place(certificate: &X509) -> bool {

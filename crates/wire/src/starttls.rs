@@ -9,6 +9,9 @@ use serde::{Deserialize, Serialize};
 use crate::sanitize::sanitize;
 use crate::tls::answer::Refusal;
 
+#[cfg(any(test, feature = "invariants"))]
+pub mod invariants;
+
 /// The highest number of bytes that a server sends before TLS: more than the longest list of SMTP's
 /// extensions.
 pub const PLAIN_LIMIT: usize = 16 * 1024;
@@ -109,6 +112,8 @@ pub struct Dialogue {
     step: Step,
     /// The client's address, by which it introduces itself to SMTP (RFC 5321, section 4.1.3).
     client: IpAddr,
+    /// Whether the first line of the answer to EHLO has arrived: the server's name and a greeting.
+    is_named: bool,
     /// Whether SMTP's extensions had STARTTLS so far.
     offers_tls: bool,
     received: usize,
@@ -118,8 +123,15 @@ pub struct Dialogue {
 impl Dialogue {
     /// A dialogue that has not begun.
     pub fn new(service: Service, client: IpAddr) -> Self {
-        let step = Step::Greeting;
-        Self { service, step, client, offers_tls: false, received: 0, unread: Vec::new() }
+        Self {
+            service,
+            step: Step::Greeting,
+            client,
+            is_named: false,
+            offers_tls: false,
+            received: 0,
+            unread: Vec::new(),
+        }
     }
 
     /// The first turn: the client asks, or waits for a greeting.
@@ -134,9 +146,9 @@ impl Dialogue {
     /// Processes further bytes of the server.
     ///
     /// # Errors
-    /// The server refuses, breaks the protocol, sends too much, or sends more than its answer before
-    /// the client's turn: a client that took those bytes for the server's would let anybody on the
-    /// path add to the session (CVE-2011-0411).
+    /// The server refuses, breaks the protocol, sends too much, or sends an answer before the
+    /// request. Bytes behind the answer to the request for TLS are refused: a client that took those
+    /// bytes for the server's would let anybody on the path add to the session (CVE-2011-0411).
     pub fn feed(&mut self, bytes: &[u8]) -> Result<Turn, Refusal> {
         self.received += bytes.len();
         self.unread.extend_from_slice(bytes);
@@ -149,12 +161,21 @@ impl Dialogue {
             Turn::Wait if self.received > PLAIN_LIMIT => {
                 Err(refused(format!("sent more than {PLAIN_LIMIT} bytes before TLS")))
             }
-            Turn::Send(_) | Turn::Begin if !self.unread.is_empty() => Err(refused(format!(
+            Turn::Begin if !self.unread.is_empty() => Err(refused(format!(
                 "sent more in plain text than its answer: '{}' (CVE-2011-0411)",
                 quoted(&self.unread)
             ))),
+            Turn::Send(_) if !self.unread.is_empty() && !self.begins_untagged() => Err(refused(
+                format!("sent an answer before the request: '{}'", quoted(&self.unread)),
+            )),
             turn => Ok(turn),
         }
+    }
+
+    /// True if the unread bytes begin an untagged line of IMAP, which the server may send at any
+    /// time (RFC 9051, section 7).
+    fn begins_untagged(&self) -> bool {
+        self.service == Service::Imap && self.unread.starts_with(b"*")
     }
 
     fn send(&mut self, step: Step, bytes: impl Into<Vec<u8>>) -> Turn {
@@ -163,14 +184,11 @@ impl Dialogue {
     }
 
     fn read_lines(&mut self) -> Result<Turn, Refusal> {
-        while let Some(end) = self.unread.iter().position(|byte| *byte == b'\n') {
-            let line: Vec<u8> = self.unread.drain(..=end).collect();
-            let line = String::from_utf8_lossy(&line);
-            let line = line.trim_end();
+        while let Some(line) = self.next_line() {
             let turn = match self.service {
-                Service::Smtp => self.take_smtp(line)?,
-                Service::Imap => self.take_imap(line)?,
-                _ => self.take_pop3(line)?,
+                Service::Smtp => self.take_smtp(&line)?,
+                Service::Imap => self.take_imap(&line)?,
+                _ => self.take_pop3(&line)?,
             };
             if turn != Turn::Wait {
                 return Ok(turn);
@@ -179,15 +197,25 @@ impl Dialogue {
         Ok(Turn::Wait)
     }
 
+    /// Takes the next line, without its end. `None` if the line is incomplete.
+    fn next_line(&mut self) -> Option<String> {
+        let end = self.unread.iter().position(|byte| *byte == b'\n')?;
+        let line: Vec<u8> = self.unread.drain(..=end).collect();
+        Some(String::from_utf8_lossy(&line).trim_end().to_owned())
+    }
+
     /// A line of a reply, which has several if all but the last have a hyphen after the code
-    /// (RFC 5321, section 4.2).
+    /// (RFC 5321, section 4.2). The extensions begin in the second line of the answer to EHLO
+    /// (section 4.1.1.1).
     fn take_smtp(&mut self, line: &str) -> Result<Turn, Refusal> {
         let code = if self.step == Step::Extensions { "250" } else { "220" };
         let text =
             line.strip_prefix(code).filter(|text| text.is_empty() || text.starts_with([' ', '-']));
         let Some(text) = text else { return Err(self.answered(line)) };
         if self.step == Step::Extensions {
-            self.offers_tls |= text.get(1..).is_some_and(|word| is_word(word.trim(), "STARTTLS"));
+            let offers = text.get(1..).is_some_and(|word| is_word(word.trim(), "STARTTLS"));
+            self.offers_tls |= self.is_named && offers;
+            self.is_named = true;
         }
         match self.step {
             _ if text.starts_with('-') => Ok(Turn::Wait),
@@ -208,16 +236,27 @@ impl Dialogue {
 
     /// A line of IMAP, untagged or with the request's tag (RFC 9051, section 7).
     fn take_imap(&mut self, line: &str) -> Result<Turn, Refusal> {
-        let mut words = line.split(' ');
-        let (tag, status) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-        match (self.step, tag) {
-            (Step::Greeting, "*") if is_word(status, "OK") => {
+        match (self.step, tag_and_status(line)) {
+            (Step::Greeting, ("*", status)) if is_word(status, "OK") => {
+                self.skip_untagged()?;
                 Ok(self.send(Step::Request, "a STARTTLS\r\n"))
             }
-            (Step::Request, "*") if !is_word(status, "BYE") => Ok(Turn::Wait),
-            (Step::Request, "a") if is_word(status, "OK") => Ok(Turn::Begin),
+            (Step::Request, ("*", status)) if !is_word(status, "BYE") => Ok(Turn::Wait),
+            (Step::Request, ("a", status)) if is_word(status, "OK") => Ok(Turn::Begin),
             _ => Err(self.answered(line)),
         }
+    }
+
+    /// Skips the untagged lines behind IMAP's greeting. An incomplete line stays unread.
+    fn skip_untagged(&mut self) -> Result<(), Refusal> {
+        while self.begins_untagged() {
+            let Some(line) = self.next_line() else { break };
+            match tag_and_status(&line) {
+                ("*", status) if !is_word(status, "BYE") => {}
+                _ => return Err(self.answered(&line)),
+            }
+        }
+        Ok(())
     }
 
     fn take_pop3(&mut self, line: &str) -> Result<Turn, Refusal> {
@@ -277,6 +316,12 @@ fn quoted(bytes: &[u8]) -> String {
     sanitize(String::from_utf8_lossy(bytes).trim_end(), QUOTED)
 }
 
+/// The first two words of a line of IMAP.
+fn tag_and_status(line: &str) -> (&str, &str) {
+    let mut words = line.split(' ');
+    (words.next().unwrap_or_default(), words.next().unwrap_or_default())
+}
+
 fn is_word(text: &str, word: &str) -> bool {
     text.eq_ignore_ascii_case(word)
 }
@@ -314,6 +359,7 @@ mod tests {
 
     use proptest::prelude::*;
 
+    use super::invariants::{hold_dialogue, hold_end};
     use super::*;
 
     const LDAP_DONE: &[u8] = b"\x30\x0c\x02\x01\x01\x78\x07\x0a\x01\x00\x04\x00\x04\x00";
@@ -368,7 +414,7 @@ mod tests {
 
     #[test]
     fn a_refusal_quotes_the_server() {
-        let smtp: &[&[u8]] = &[b"220 hi\r\n", b"250 STARTTLS\r\n", b"454 not now\r\n"];
+        let smtp: &[&[u8]] = &[b"220 hi\r\n", b"250-a\r\n250 STARTTLS\r\n", b"454 not now\r\n"];
         let ldap = b"\x30\x0f\x02\x01\x01\x78\x0a\x0a\x01\x02\x04\x00\x04\x03bad";
         let closing = b"\x30\x0c\x02\x01\x00\x78\x07\x0a\x01\x34\x04\x00\x04\x00";
         let cases: [(Service, &[&[u8]], &str); 12] = [
@@ -403,12 +449,58 @@ mod tests {
     }
 
     #[test]
-    fn bytes_behind_an_answer_are_refused() {
+    fn the_servers_own_name_is_no_extension() {
+        let none = Err("has no STARTTLS among its extensions".to_owned());
+        for answer in [&b"250 STARTTLS\r\n"[..], b"250-STARTTLS\r\n250 SIZE 1\r\n"] {
+            assert_eq!(of(Service::Smtp, &[b"220 hi\r\n", answer]).1, none);
+        }
+        let both: &[&[u8]] = &[b"220 hi\r\n", b"250-starttls\r\n250 STARTTLS\r\n"];
+        assert_eq!(of(Service::Smtp, both).1, Ok(Turn::Send(b"STARTTLS\r\n".to_vec())));
+    }
+
+    #[test]
+    fn imap_may_send_untagged_lines_at_any_time() {
+        let cases: [&[&[u8]]; 5] = [
+            &[b"* OK hi\r\n* CAPABILITY IMAP4rev2 STARTTLS\r\n", b"a OK\r\n"],
+            &[b"* OK hi\r\n* OK [ALERT] soon\r\n* OK\r\n", b"* OK\r\na OK\r\n"],
+            &[b"* OK hi\r\n* CAPAB", b"ILITY IMAP4rev2\r\na OK\r\n"],
+            &[b"* OK hi\r\n*", b" OK\r\n", b"a OK\r\n"],
+            &[b"* OK hi\r\n", b"* CAPABILITY IMAP4rev2\r\n", b"a OK\r\n"],
+        ];
+        for answers in cases {
+            let (said, end) = of(Service::Imap, answers);
+            assert_eq!((said[0].as_str(), end), ("a STARTTLS\r\n", Ok(Turn::Begin)));
+        }
+        let closed = of(Service::Imap, &[b"* OK hi\r\n* BYE soon\r\n"]);
+        assert_eq!(closed, (vec![], Err("greeted with '* BYE soon'".to_owned())));
+        let late = of(Service::Imap, &[b"* OK hi\r\n* BY", b"E soon\r\n"]).1;
+        assert_eq!(late, Err("answered '* BYE soon' to the request for TLS".to_owned()));
+    }
+
+    #[test]
+    fn an_answer_before_its_request_is_refused() {
+        let cases: [(Service, &[&[u8]], &str); 6] = [
+            (Service::Smtp, &[b"220 hi\r\n250 a\r\n"], "250 a"),
+            (Service::Smtp, &[b"220 hi\r\n", b"250-a\r\n250 STARTTLS\r\n220 go\r\n"], "220 go"),
+            (Service::Imap, &[b"* OK\r\na OK go\r\n"], "a OK go"),
+            (Service::Imap, &[b"* OK\r\n* OK\r\na"], "a"),
+            (Service::Pop3, &[b"+OK\r\n+OK go\r\n"], "+OK go"),
+            (Service::Pop3, &[b"+OK\r\n*"], "*"),
+        ];
+        for (service, answers, quoted) in cases {
+            let words = format!("sent an answer before the request: '{quoted}'");
+            assert_eq!(of(service, answers).1, Err(words), "{service:?}");
+        }
+    }
+
+    #[test]
+    fn bytes_behind_the_answer_to_the_request_for_tls_are_refused() {
         let ldap = [LDAP_DONE, b"0"].concat();
+        let extensions = b"250-a\r\n250 STARTTLS\r\n";
         let cases: [(Service, &[&[u8]]); 6] = [
-            (Service::Smtp, &[b"220 hi\r\n", b"250 STARTTLS\r\n", b"220 go\r\n250 OK\r\n"]),
-            (Service::Smtp, &[b"220 hi\r\n250 STARTTLS\r\n"]),
+            (Service::Smtp, &[b"220 hi\r\n", extensions, b"220 go\r\n250 OK\r\n"]),
             (Service::Imap, &[b"* OK\r\n", b"a OK go\r\n* CAPABILITY\r\n"]),
+            (Service::Imap, &[b"* OK\r\n* OK\r\n", b"* OK\r\na OK go\r\n*"]),
             (Service::Pop3, &[b"+OK\r\n", b"+OK go\r\n+"]),
             (Service::Postgres, &[b"SE"]),
             (Service::Ldap, &[&ldap]),
@@ -427,7 +519,7 @@ mod tests {
     fn answers() -> impl Strategy<Value = Vec<u8>> {
         let known: [&[u8]; 9] = [
             b"220 hi\r\n",
-            b"250-STARTTLS\r\n",
+            b"250-a\r\n250-STARTTLS\r\n",
             b"250 X\r\n",
             b"* OK\r\n",
             b"a OK\r\n",
@@ -446,31 +538,15 @@ mod tests {
         fn whatever_a_server_sends_tls_begins_only_behind_its_answer(
             service in services(), bytes in answers(), piece in 1_usize..40
         ) {
-            let mut dialogue = Dialogue::new(service, Ipv4Addr::LOCALHOST.into());
-            for part in bytes.chunks(piece) {
-                match dialogue.feed(part) {
-                    Ok(Turn::Begin) => {
-                        prop_assert!(dialogue.unread.is_empty());
-                        break;
-                    }
-                    Ok(_) => {}
-                    Err(refusal) => {
-                        let words = refusal.words;
-                        prop_assert!(!words.contains(char::is_control) && words.len() < 400);
-                        break;
-                    }
-                }
-            }
+            hold_dialogue(service, &bytes, piece);
+            hold_dialogue(service, &bytes, 1);
         }
 
         #[test]
         fn a_server_that_repeats_itself_comes_to_an_end(
             service in services(), bytes in answers()
         ) {
-            let mut dialogue = Dialogue::new(service, Ipv4Addr::LOCALHOST.into());
-            let many: Vec<u8> = bytes.iter().copied().cycle().take(1024).collect();
-            let mut ends = |_| !matches!(dialogue.feed(&many), Ok(Turn::Wait | Turn::Send(_)));
-            prop_assert!(bytes.is_empty() || (0..=PLAIN_LIMIT / 1024).any(&mut ends));
+            hold_end(service, &bytes);
         }
     }
 }

@@ -23,7 +23,10 @@ fn dialogue(service: Service) -> Vec<(&'static [u8], &'static [u8])> {
             (b"220 go ahead\r\n", b""),
         ],
         Service::Imap => vec![
-            (b"* OK [CAPABILITY IMAP4rev1 STARTTLS] ready\r\n", b"a STARTTLS\r\n"),
+            (
+                b"* OK [CAPABILITY IMAP4rev1 STARTTLS] ready\r\n* OK [ALERT] soon\r\n",
+                b"a STARTTLS\r\n",
+            ),
             (b"* OK [ALERT] soon\r\na OK begin\r\n", b""),
         ],
         Service::Pop3 => vec![(b"+OK ready\r\n", b"STLS\r\n"), (b"+OK begin\r\n", b"")],
@@ -81,13 +84,13 @@ fn each_service_shows_what_its_tls_accepts() {
 #[test]
 fn a_server_that_does_not_turn_to_tls_is_named_by_what_it_does() {
     let greeting = (&b"220 hi\r\n"[..], &b"EHLO [127.0.0.1]\r\n"[..]);
-    let extensions = (&b"250 STARTTLS\r\n"[..], &b"STARTTLS\r\n"[..]);
+    let extensions = (&b"250-mail.test\r\n250 STARTTLS\r\n"[..], &b"STARTTLS\r\n"[..]);
     let injected = b"220 go\r\n250 injected\r\n".to_vec();
     let slow = std::time::Duration::from_millis(50);
     let silence = "gave no answer in 300 ms";
     let much = "sent more than 16384 bytes before TLS";
     let smtp = Service::Smtp;
-    let cases: [(&str, Service, Fault); 14] = [
+    let cases: [(&str, Service, Fault); 16] = [
         (silence, smtp, bare(vec![Wait])),
         (silence, smtp, bare(vec![Drip(b"220-".to_vec(), slow)])),
         (silence, Service::Ldap, bare(vec![Send(b"\x30\x80".to_vec()), Wait])),
@@ -106,6 +109,16 @@ fn a_server_that_does_not_turn_to_tls_is_named_by_what_it_does() {
             "has no STARTTLS among its extensions",
             smtp,
             after(&[greeting], bare(vec![Send(b"250 SIZE 1\r\n".to_vec()), Wait])),
+        ),
+        (
+            "has no STARTTLS among its extensions",
+            smtp,
+            after(&[greeting], bare(vec![Send(b"250 STARTTLS\r\n".to_vec()), Wait])),
+        ),
+        (
+            "sent an answer before the request: 'a OK begin'",
+            Service::Imap,
+            bare(vec![Send(b"* OK ready\r\na OK begin\r\n".to_vec()), Wait]),
         ),
         (
             "sent more in plain text than its answer: '250 injected' (CVE-2011-0411)",
