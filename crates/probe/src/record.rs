@@ -256,6 +256,8 @@ pub enum TrustCode {
     WrongName,
     /// The certificate is not for servers.
     WrongPurpose,
+    /// A key or a signature of the chain is too weak for most clients (OpenSSL's security level 2).
+    TooWeak,
     /// Any other fault of the chain.
     Invalid,
 }

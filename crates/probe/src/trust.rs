@@ -5,7 +5,7 @@ use openssl::error::ErrorStack;
 use openssl::nid::Nid;
 use openssl::stack::Stack;
 use openssl::x509::store::{X509Store, X509StoreBuilder};
-use openssl::x509::verify::X509VerifyFlags;
+use openssl::x509::verify::{X509VerifyFlags, X509VerifyParam};
 use openssl::x509::{X509, X509PurposeId, X509StoreContext, X509VerifyResult};
 use rustls_pki_types::{CertificateDer, ServerName};
 use webpki::EndEntityCert;
@@ -23,6 +23,13 @@ const HAS_EXPIRED: i32 = 10;
 const SELF_SIGNED_LEAF: i32 = 18;
 const SELF_SIGNED_IN_CHAIN: i32 = 19;
 const INVALID_PURPOSE: i32 = 26;
+
+/// `X509_V_ERR_EE_KEY_TOO_SMALL`, `..._CA_KEY_TOO_SMALL` and `..._CA_MD_TOO_WEAK`.
+const TOO_WEAK: [i32; 3] = [66, 67, 68];
+
+/// OpenSSL's security level that most systems' clients have: keys of RSA with 2,048 bits or more,
+/// no signatures with SHA-1.
+const SECURITY_LEVEL: i32 = 2;
 
 /// The reason to reject a chain, whatever its name is.
 pub struct Fault {
@@ -68,6 +75,9 @@ pub fn check(anchors: &[Vec<u8>], chain: &[X509], der: &[Vec<u8>]) -> Option<Fau
         HAS_EXPIRED => (TrustCode::Expired, format!("{whose} has expired")),
         NOT_YET_VALID => (TrustCode::NotYetValid, format!("{whose} is not valid yet")),
         INVALID_PURPOSE => (TrustCode::WrongPurpose, format!("{whose} is not for servers")),
+        raw if TOO_WEAK.contains(&raw) => {
+            (TrustCode::TooWeak, format!("{whose} is too weak for most clients: {words}"))
+        }
         _ => (TrustCode::Invalid, words.to_owned()),
     };
     Some(Fault { code, message, problem })
@@ -178,5 +188,57 @@ fn store_of(anchors: &[Vec<u8>]) -> Result<X509Store, ErrorStack> {
     }
     store.set_flags(X509VerifyFlags::PARTIAL_CHAIN)?;
     store.set_purpose(X509PurposeId::SSL_SERVER)?;
+    let mut level = X509VerifyParam::new()?;
+    level.set_auth_level(SECURITY_LEVEL);
+    store.set_param(&level)?;
     Ok(store.build())
+}
+
+#[cfg(test)]
+mod tests {
+    use openssl::asn1::Asn1Time;
+    use openssl::ec::{EcGroup, EcKey};
+    use openssl::hash::MessageDigest;
+    use openssl::pkey::{PKey, Private};
+    use openssl::rsa::Rsa;
+    use openssl::x509::X509NameBuilder;
+    use openssl::x509::extension::BasicConstraints;
+
+    use super::*;
+
+    /// A certificate of a key with a name, issued by another one, or by itself.
+    fn issued(name: &str, key: &PKey<Private>, by: Option<(&X509, &PKey<Private>)>) -> X509 {
+        let mut subject = X509NameBuilder::new().unwrap();
+        subject.append_entry_by_text("CN", name).unwrap();
+        let subject = subject.build();
+        let mut made = X509::builder().unwrap();
+        made.set_version(2).unwrap();
+        made.set_subject_name(&subject).unwrap();
+        made.set_issuer_name(by.map_or(&subject, |(issuer, _)| issuer.subject_name())).unwrap();
+        made.set_pubkey(key).unwrap();
+        made.set_not_before(&Asn1Time::days_from_now(0).unwrap()).unwrap();
+        made.set_not_after(&Asn1Time::days_from_now(1).unwrap()).unwrap();
+        if by.is_none() {
+            made.append_extension(BasicConstraints::new().critical().ca().build().unwrap())
+                .unwrap();
+        }
+        made.sign(by.map_or(key, |(_, signer)| signer), MessageDigest::sha256()).unwrap();
+        made.build()
+    }
+
+    #[test]
+    fn a_key_that_most_clients_refuse_is_not_trusted() {
+        let curve = EcGroup::from_curve_name(Nid::X9_62_PRIME256V1).unwrap();
+        let signer = PKey::from_ec_key(EcKey::generate(&curve).unwrap()).unwrap();
+        let authority = issued("authority", &signer, None);
+        let anchors = [authority.to_der().unwrap()];
+        let code_of = |bits| {
+            let key = PKey::from_rsa(Rsa::generate(bits).unwrap()).unwrap();
+            let chain = [issued("own", &key, Some((&authority, &signer)))];
+            let der: Vec<_> = chain.iter().map(|each| each.to_der().unwrap()).collect();
+            check(&anchors, &chain, &der).map(|fault| fault.code)
+        };
+        assert_eq!(code_of(2048), None);
+        assert_eq!(code_of(1024), Some(TrustCode::TooWeak));
+    }
 }

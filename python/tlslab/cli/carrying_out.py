@@ -13,7 +13,7 @@ import typer
 from tlslab import report
 from tlslab.cli.allow import read_allow_file
 from tlslab.cli.console import conclude, err, say, show_report
-from tlslab.cli.ending import EXIT_INTERRUPTED
+from tlslab.cli.ending import EXIT_CANNOT_TELL, EXIT_INTERRUPTED
 from tlslab.cli.options import Output
 from tlslab.cli.progress import watch
 from tlslab.cli.watching import Watching, watched
@@ -22,9 +22,13 @@ from tlslab.domain.errors import CannotRunError
 from tlslab.domain.experiment import Experiment
 from tlslab.domain.finding import Summary
 from tlslab.lab.experiment_run import Request, Result, execute, missing_parts
+from tlslab.lab.request import Early
 from tlslab.lab.required_parts import MissingPart, make
 from tlslab.lab.store import to_json
 from tlslab.report.live.state import State
+
+# How a run ended, in words.
+_ENDS: dict[Early, str] = {"": "done", "interrupted": "interrupted", "over": "the budget is spent"}
 
 
 def request_of(
@@ -57,8 +61,7 @@ def carry_out(request: Request, yes: bool, output: Output, watching: Watching) -
     with watched(request.experiment.name, watching) as state:
         with watch() as observer:
             result = execute(request, both(observer, state) if watching.is_wanted else observer)
-        words = "interrupted" if result.interrupted else "done"
-        state.finish(words, str(result.folder / "report.html"))
+        state.finish(_ENDS[result.early], str(result.folder / "report.html"))
         if output.as_json:
             typer.echo(json.dumps(to_json(result.summary), allow_nan=False))
         else:
@@ -77,9 +80,10 @@ def conclude_run(
         for warning in report.warning_lines(result.summary):
             say(f"warning: {warning}")
     err.print(f"report: {result.folder / 'report.html'}", soft_wrap=True, markup=False)
-    if result.interrupted:
+    if result.early:
         say(f"the rest: {report.resume_command(result.folder)}")
-        return conclude("interrupted", EXIT_INTERRUPTED)
+        code = EXIT_INTERRUPTED if result.early == "interrupted" else EXIT_CANNOT_TELL
+        return conclude(_ENDS[result.early], code)
     return conclude(*ending(result.summary))
 
 

@@ -8,7 +8,7 @@ from tlslab import report
 from tlslab.analysis.gate import gate
 from tlslab.analysis.overlay import Side, overlay, two_servers
 from tlslab.cli.console import conclude, err, say
-from tlslab.cli.ending import EXIT_VERDICT
+from tlslab.cli.ending import EXIT_CANNOT_TELL, EXIT_VERDICT
 from tlslab.domain.command_line import did_you_mean
 from tlslab.domain.enough import EQUIVALENCE
 from tlslab.domain.errors import StoreError, UsageError
@@ -18,8 +18,6 @@ from tlslab.lab.results import analysed, read_contents
 from tlslab.lab.store import RunFolder
 from tlslab.words import worded
 from tlslab.words.gate import gate_lines, gate_words
-
-EXIT_CANNOT_TELL = 4
 
 GATE_CODES = {"passed": 0, "slower": EXIT_VERDICT, "cannot_tell": EXIT_CANNOT_TELL}
 

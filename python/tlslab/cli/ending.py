@@ -9,6 +9,8 @@ if TYPE_CHECKING:
 
 EXIT_VERDICT = 1
 
+EXIT_CANNOT_TELL = 4
+
 EXIT_INTERRUPTED = 130
 
 # Cells with these verdicts have usable results; `unsupported` is a result, too.

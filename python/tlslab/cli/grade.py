@@ -10,17 +10,13 @@ import typer
 
 from tlslab.cli.asking import HOSTS, PLACE, Asked, as_record, ask
 from tlslab.cli.console import conclude, out, write_utf8
-from tlslab.cli.ending import EXIT_VERDICT
+from tlslab.cli.ending import EXIT_CANNOT_TELL, EXIT_VERDICT
 from tlslab.cli.hosts import Ended, ask_hosts
 from tlslab.cli.options import AS_JSON, option
 from tlslab.domain.errors import UsageError
 from tlslab.domain.grading import GRADING, Grading
 
 SCHEMA = "tlslab.grade/1"
-
-# The exit code if the offer is not wholly known or a policy does not apply, and nothing known
-# objects.
-EXIT_CANNOT_TELL = 4
 
 
 class GradingFormat(StrEnum):

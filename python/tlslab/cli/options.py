@@ -119,7 +119,8 @@ ON_LOST_HOST = option(
     panel=SEVERAL,
 )
 BUDGET = option(
-    "Start no block that would end after this time: 90s, 10m, 2h.",
+    "Start no block that would end after this time: 90s, 10m, 2h; five blocks are made in any "
+    "case.",
     metavar="TIME",
 )
 DRY = flag("Print the plan and its duration; start and write nothing.", "--dry-run", panel=PRINTED)

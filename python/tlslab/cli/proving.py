@@ -156,7 +156,7 @@ def _announce(found: Configuration, details: bool) -> None:
     """Prints the origin of a configuration; in detail its directives, notes, and parts left out."""
     if found.unread:
         say(
-            f"warning: the {found.name} may lack settings of TLS, as these files were not read: "
+            f"warning: the {found.name} may lack settings of TLS, as these were not understood: "
             f"{', '.join(found.unread)}"
         )
     if not details:

@@ -111,6 +111,7 @@ def _form(given: Options) -> Form:
 def _limited(request: Request, given: Options, budget_s: float) -> Request:
     """The request with its time: of this sitting if its plan is fixed, else by fewer blocks."""
     if given.resume is not None or given.as_published:
+        say(f"this sitting begins no trial that would end after {budget_s:,.0f} s")
         return replace(request, sitting_s=budget_s)
     if not file_kind(request.experiment).why_fixed:
         return request

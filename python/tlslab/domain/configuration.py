@@ -25,7 +25,8 @@ class Configuration:
     `source` names the origin. `lines` are whole directives for the server's block, without the
     directives of certificates. `http2`: the server speaks HTTP/2 with clients that offer it.
     `notes` describe deviations from the original file; `ignored` names the directives that were
-    left out, `unread` the included files that could not be read: they may set up TLS as well.
+    left out, `unread` what was not understood and may set up TLS as well, such as an included
+    file that could not be read.
     `text` has the settings as lines of a file of the server; older runs have none.
     """
 

@@ -67,6 +67,10 @@ def question(
     shares = tuple(share for measure, share in SHARES.items() if measure in wanted)
     given = {name: tuple(levels) for name, levels in (*fixed.items(), *vary.items())}
     whole = with_levels(bare, {**given, "resumed": shares})
+    for name, levels in vary.items():
+        # Two spellings of a level are one.
+        if len(whole.levels(name)) < 2:
+            raise _one_level(name, levels)
     asked = replace(whole, baseline={name: whole.levels(name)[0] for name in vary})
     _check_levels(asked)
     return asked
@@ -83,11 +87,12 @@ def _check(
                 f"ask it: --vary {name}={','.join(levels)}",
             )
     for name, levels in vary.items():
-        if len(set(levels)) < 2:
+        if name in fixed:
             raise UsageError(
-                f"--vary {name}={','.join(levels)}: one level only",
-                f"give another one to compare it with, or fix it: --set {name}={','.join(levels)}",
+                f"{name} is asked about and fixed", f"leave --set {name}={fixed[name][0]} out"
             )
+        if len(set(levels)) < 2:
+            raise _one_level(name, levels)
     for name in ("resumed", "resume"):
         if name in vary or name in fixed:
             raise UsageError(
@@ -95,6 +100,13 @@ def _check(
             )
     if NO_TLS in vary.get("tls", ()) and "resumed" in wanted:
         raise UsageError("without TLS (tls=none) nothing is resumed", "give --measure new,request")
+
+
+def _one_level(name: str, levels: Sequence[str]) -> UsageError:
+    return UsageError(
+        f"--vary {name}={','.join(levels)}: one level only",
+        f"give another one to compare it with, or fix it: --set {name}={levels[0]}",
+    )
 
 
 def _check_levels(asked: Experiment) -> None:

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from tlslab.domain.errors import NoGeneratorError
 from tlslab.domain.trial import Reason, Trial
+from tlslab.lab.request import Early
 from tlslab.lab.serving import NoBenchError
 from tlslab.lab.sittings import SittingLimit, SittingOverError
 from tlslab.lab.store import RunFolder
@@ -78,13 +79,15 @@ def _keep(trial: Trial, agenda: Agenda, folder: RunFolder, limit: SittingLimit) 
         limit.ended(trial)
 
 
-def interrupted(agenda: Agenda, folder: RunFolder, seconds: float | None = None) -> bool:
+def interrupted(agenda: Agenda, folder: RunFolder, seconds: float | None = None) -> Early:
     """Carries the agenda out in a sitting of N seconds; None: of any length.
 
-    Returns whether it was ended before all trials were made, also by KeyboardInterrupt.
+    Returns why it ended before all trials were made; empty if it did not.
     """
     try:
         carry_out(agenda, folder, SittingLimit(seconds))
-    except (KeyboardInterrupt, SittingOverError):
-        return True
-    return False
+    except KeyboardInterrupt:
+        return "interrupted"
+    except SittingOverError:
+        return "over"
+    return ""

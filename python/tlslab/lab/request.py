@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from tlslab.domain.command_line import READY_S, SETTLE_S, is_url
 from tlslab.domain.errors import UsageError
@@ -92,10 +93,15 @@ class Request:
         return whom_to_trust(self.authority, self.insecure)
 
 
+# Why a run ended before all trials of its plan were made: by Ctrl-C or a signal, or because the
+# time of its sitting was over.
+Early = Literal["", "interrupted", "over"]
+
+
 @dataclass(frozen=True)
 class Result:
-    """A run folder and its summary; `interrupted`: trials of the plan are missing."""
+    """A run folder and its summary; `early`: why trials of the plan are missing, if they are."""
 
     folder: Path
     summary: Summary
-    interrupted: bool
+    early: Early

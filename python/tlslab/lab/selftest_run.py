@@ -79,7 +79,7 @@ def selftest(request: SelftestRequest, observer: events.Observer) -> Result:
             "let it run for longer; `tlslab doctor` says whether this machine is fit to measure",
         )
     kept = None if asked_for() else write_selftest(found)
-    return Result(found, done.summary, done.folder, kept, done.interrupted)
+    return Result(found, done.summary, done.folder, kept, bool(done.early))
 
 
 def _tries(budget_s: float, cells: int) -> int:

@@ -65,7 +65,7 @@ _ROWS = Rows(
     read=("Protocols", "SSLEngine", "ServerAlias", "ServerName", "ServerRoot", *_CERTIFICATES),
     # Blocks under a condition are left out, and named.
     prefixes=("SSL", "If"),
-    includes=("Include", "IncludeOptional"),
+    includes=("Include", "IncludeOptional", "Use"),
     key=_key,
     values={"SSLSessionCache": re.compile(r"none|nonenotnull|shmcb:sessions(\(\d+\))?")},
 )

@@ -146,9 +146,38 @@ class Rows:
         return settings, tuple(dict.fromkeys(ignored))
 
     def unread(self, *levels: Sequence[Directive]) -> tuple[str, ...]:
-        """What is left of directives that include files: the files that were not read."""
-        left = (each for level in levels for each in level if each.name in self.includes)
+        """What was not understood, and may set up TLS: files that were not read, settings in
+        another form, blocks under a condition.
+        """
+        left = (each for level in levels for each in level if self._may_set(each))
         return tuple(dict.fromkeys(map(self._place, left)))
+
+    def _may_set(self, each: Directive) -> bool:
+        if each.name in self.includes:
+            return True
+        if each.block is not None:
+            return each.name.startswith(self.prefixes) and self._has_setting(each.block)
+        if (
+            each.name in self.first
+            and (each.args[0] if each.args else "") not in self.first[each.name]
+        ):
+            return False
+        return each.name in (*self.single, *self.repeated) and not self.takes(each)
+
+    def knows_any(self, directives: Sequence[Directive]) -> bool:
+        """Whether any directive, at any depth, is one that is read."""
+        names = (*self.single, *self.repeated, *self.read, *self.includes)
+        return any(
+            each.name in names or (each.block is not None and self.knows_any(each.block))
+            for each in directives
+        )
+
+    def _has_setting(self, block: Sequence[Directive]) -> bool:
+        names = (*self.single, *self.repeated)
+        return any(
+            each.name in names or (each.block is not None and self._has_setting(each.block))
+            for each in block
+        )
 
     def _place(self, each: Directive) -> str:
         by_value = each.name in self.first or each.name in self.includes

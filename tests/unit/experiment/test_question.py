@@ -53,6 +53,8 @@ def test_a_mix_measures_all_that_it_needs() -> None:
     [
         ({"tls": ("1.3",)}, {}, "--vary tls=1.3: one level only"),
         ({"tls": ("1.3", "1.3")}, {}, "one level only"),
+        ({"group": ("X25519", "x25519")}, {}, "one level only"),
+        (VARY, {"tls": ("1.3",)}, "tls is asked about and fixed"),
         (VARY, {"group": ("X25519", "P-256")}, "several levels are a question"),
         ({"resumed": ("0%", "100%")}, {}, "what is measured, not what varies"),
         (VARY, {"resume": ("ticket",)}, "what is measured, not what varies"),

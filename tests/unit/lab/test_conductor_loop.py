@@ -90,9 +90,17 @@ def test_a_visit_without_a_bench_leaves_its_failed_trials(folder: RunFolder) -> 
 
 def test_an_interruption_closes_the_bench_and_keeps_what_was_finished(folder: RunFolder) -> None:
     agenda = MadeUp(stop_after=0)
-    assert interrupted(agenda, folder)
+    assert interrupted(agenda, folder) == "interrupted"
     assert agenda.log[-2:] == ["kept 0 done", "closed"]
     assert folder.trials() == MADE.trials[:1]
+
+
+def test_a_sitting_ends_before_its_next_trial_and_a_complete_run_has_none(
+    folder: RunFolder,
+) -> None:
+    assert interrupted(MadeUp(), folder, 1e-9) == "over"
+    assert folder.trials() == MADE.trials[:1]
+    assert interrupted(MadeUp(trials_of_visit=MADE.trials[1:2]), folder, 1e-9) == ""
 
 
 def test_without_generators_the_run_ends_and_says_how_the_rest_is_made(folder: RunFolder) -> None:

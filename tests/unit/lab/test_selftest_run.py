@@ -42,7 +42,7 @@ def instead(folder: Path, blocks: int | None = None) -> Callable[..., RunResult]
         for trial in kept:
             found.append(trial)
         summary = summarise(replace(contents, trials=tuple(kept)))
-        return RunResult(folder, summary, blocks is not None)
+        return RunResult(folder, summary, "" if blocks is None else "interrupted")
 
     return execute
 

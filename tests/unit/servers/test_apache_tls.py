@@ -214,3 +214,15 @@ def test_any_text_is_read_or_refused(text: str) -> None:
     except ConfigurationSyntaxError:
         return
     assert all(isinstance(part.names, tuple) for part in APACHE.parts(found))
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("Define X TLSv1.2\nSSLProtocol ${X}", "SSLProtocol (line 2)"),
+        ("<IfDefine Y>\nSSLProtocol TLSv1.2\n</IfDefine>", "IfDefine (line 1)"),
+        ("Use Modern a.example", "Use Modern (line 1)"),
+    ],
+)
+def test_what_is_not_understood_and_may_set_up_tls_is_named(text: str, named: str) -> None:
+    assert part(text).unread == (named,)

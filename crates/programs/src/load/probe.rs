@@ -78,7 +78,7 @@ const NO_TLS: &str = "check that the port speaks TLS; a site that goes by its na
 
 /// The remedy for a server that does not turn to TLS.
 const NO_STARTTLS: &str = "check the port and the service of --starttls; leave it out where TLS \
-                           begins at once; give a slow server more time with --timeout";
+                           begins at once";
 
 #[cfg(test)]
 mod tests {

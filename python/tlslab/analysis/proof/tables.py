@@ -123,7 +123,7 @@ def _text(found: Configuration) -> TextBlock:
     if found.ignored:
         lines.append(f"# not taken: {', '.join(found.ignored)}")
     if found.unread:
-        lines.append(f"# not read, and may set up TLS as well: {', '.join(found.unread)}")
+        lines.append(f"# not understood, and may set up TLS as well: {', '.join(found.unread)}")
     # Older runs have no text; they show the form of nginx.
     text = found.text or (*(["http2 on;"] if found.http2 else []), *found.lines)
     return TextBlock(

@@ -59,7 +59,7 @@ def run_cells(
         agenda = BlocksAgenda(plan, benches, observer, run, environment, ending)
         early = interrupted(agenda, folder, request.sitting_s)
         if request.why and not early:
-            early = sampled(plan, benches, folder, private, observer)
+            early = "interrupted" if sampled(plan, benches, folder, private, observer) else ""
     return Result(folder.path, summarise(folder), early)
 
 

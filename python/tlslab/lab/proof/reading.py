@@ -73,6 +73,11 @@ def read_configuration(file: Path, name: str, how: ReadingOptions) -> Configurat
         ) from None
     except ChoiceError as error:
         raise UsageError(f"{how.option} {file}: {error}", error.remedy) from None
+    if not syntax.rows.knows_any(directives):
+        raise UsageError(
+            f"{how.option} {file}: nothing of {syntax.server}'s TLS is in it",
+            f"give {syntax.shown}, or a file with its settings",
+        )
     return configuration(part, str(file), name, file.parent, how)
 
 
@@ -146,7 +151,7 @@ def _text(file: Path, how: ReadingOptions) -> str:
                 f"{option} {file}: {counted(file.stat().st_size, 'byte')} are too many",
                 "give the part with the server's TLS",
             )
-        return file.read_bytes().decode("utf-8")
+        return file.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError:
         raise UsageError(
             f"{option} {file}: not a text in UTF-8", f"give a configuration file of {syntax.server}"

@@ -64,4 +64,4 @@ def test_an_older_run_is_shown_without_its_text() -> None:
 
 def test_files_that_were_not_read_are_shown() -> None:
     found = Configuration("baseline", "f", (), (), unread=("include a (line 1)",))
-    assert shown(found) == "# not read, and may set up TLS as well: include a (line 1)"
+    assert shown(found) == "# not understood, and may set up TLS as well: include a (line 1)"

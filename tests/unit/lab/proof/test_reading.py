@@ -163,7 +163,7 @@ def test_included_files_that_cannot_be_read_are_named(
 ) -> None:
     folder = tmp_path / "live"
     folder.mkdir()
-    assert read(tmp_path, "include /nowhere/*.conf;").unread == ()
+    assert read(tmp_path, "include /nowhere/*.conf; ssl_protocols TLSv1.2;").unread == ()
     (folder / "a.conf").write_bytes(b"ssl_ciphers \xff;")
     named = (f"include {folder}/a.conf (line 1)",)
     assert read(tmp_path, text).unread == named
@@ -355,3 +355,16 @@ def test_apaches_key_may_be_in_the_file_of_the_certificate(tmp_path: Path) -> No
     how = ReadingOptions("--baseline", APACHE)
     found = read(tmp_path, "SSLCertificateFile both.pem", how)
     assert found.certificates == (ServedCertificate("ecdsa-p256", str(both), str(both)),)
+
+
+@pytest.mark.parametrize("syntax", [NGINX, APACHE, HAPROXY], ids=lambda each: each.server)
+def test_a_file_without_anything_of_the_servers_tls_is_refused(
+    tmp_path: Path, syntax: Syntax
+) -> None:
+    with pytest.raises(UsageError, match=f"nothing of {syntax.server}'s TLS is in it"):
+        read(tmp_path, "", ReadingOptions("--baseline", syntax))
+
+
+def test_a_mark_of_byte_order_is_no_part_of_a_name(tmp_path: Path) -> None:
+    (tmp_path / "f").write_bytes(b"\xef\xbb\xbfssl_protocols TLSv1.2;\n")
+    assert read_configuration(tmp_path / "f", "baseline", HOW).lines == ("ssl_protocols TLSv1.2;",)
