@@ -57,6 +57,14 @@ def parse_place(text: str) -> Address:
     return host.strip("[]").partition("%")[0], int(port)
 
 
+# How often the table is read: the process that it names for a socket may be a child that has ended.
+LOOKS = 5
+
+
+class _EndedError(Exception):
+    """All processes that the table named have ended."""
+
+
 def find_listener(address: Address) -> Listener:
     """The processes that accept connections to an address.
 
@@ -65,10 +73,15 @@ def find_listener(address: Address) -> Listener:
     """
     if not _is_local(address[0]):
         raise NotFoundError(ELSEWHERE)
-    found = [each for each in _listening() if _accepts(each, address)]
-    if not found:
-        raise NotFoundError("no process of this machine listens there")
-    return _listener(found, address)
+    for _ in range(LOOKS):
+        found = [each for each in _listening() if _accepts(each, address)]
+        if not found:
+            raise NotFoundError("no process of this machine listens there")
+        try:
+            return _listener(found, address)
+        except _EndedError:
+            continue
+    raise NotFoundError("the processes that listen there end too soon to be read")
 
 
 def _listening() -> Iterator[Any]:
@@ -99,6 +112,8 @@ def _listener(found: list[Any], address: Address) -> Listener:
             holders.append(psutil.Process(pid))
         except psutil.NoSuchProcess:
             continue
+    if not holders and any(each.pid for each in found):
+        raise _EndedError
     if not holders:
         raise NotFoundError(f"the process at {where} is another user's: run as that user or root")
     roots = tuple(each for each in holders if not _ancestors(each) & pids)

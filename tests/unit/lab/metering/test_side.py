@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import psutil
 import pytest
 
+from tlslab.lab.metering.listener import find_listener, parse_place
 from tlslab.lab.metering.processes import TICK_US
 from tlslab.lab.metering.side import Side, SideMeter
 
@@ -80,3 +81,19 @@ def test_nobody_listens_and_the_reason_is_kept() -> None:
     assert (usage, side.used, side.sources) == (None, None, ())
     assert side.missing == {"process_tree": "the server is on another host: see --server-metrics"}
     assert side.processors_by == "proc_stat"
+
+
+def test_a_child_that_has_ended_is_looked_for_again(
+    forks: tuple[int, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pid, place = forks
+    table = psutil.net_connections
+    with subprocess.Popen([sys.executable, "-c", ""]) as ended:
+        ended.wait()
+    stale = [
+        each._replace(pid=ended.pid) if each.laddr and each.laddr.port == int(place[10:]) else each
+        for each in table(kind="tcp")
+    ]
+    tables = iter([stale])
+    monkeypatch.setattr(psutil, "net_connections", lambda kind: next(tables, None) or table(kind))
+    assert find_listener(parse_place(place)).roots[0].pid == pid
