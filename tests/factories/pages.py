@@ -25,6 +25,7 @@ from tlslab.domain.workload import KeepAlive, Window
 from tlslab.experiment import load, question
 from tlslab.lab.results import recommendations, summary_of
 from tlslab.report import render_history_html
+from tlslab.words.history import with_loads
 
 HISTORY = "history"
 
@@ -106,4 +107,6 @@ PAGES = (*SUMMARIES, HISTORY)
 
 def made_history() -> str:
     """The page of sixteen runs in which one group is slower from the ninth on."""
-    return render_history_html(history(made_runs({"X25519": [1.0] * 8 + [1.2] * 8})))
+    runs = made_runs({"X25519": [1.0] * 8 + [1.2] * 8})
+    of = {run.name: run.summary for run in runs}
+    return render_history_html(with_loads(history(runs), of))

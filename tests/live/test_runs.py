@@ -179,3 +179,22 @@ def test_load_is_the_engine_with_the_machines_accounting(
     assert ended.code == 0, ended.err
     assert "processors busy" in ended.out
     assert "20 connections completed" in ended.out
+
+
+def test_a_run_goes_on_in_sittings(tlslab: Tlslab, small: Small, tmp_path: Path) -> None:
+    folder = tmp_path / "r"
+    assert_finished(tlslab.run("run", small(blocks=2, measure_ms=600, cost_ms=600), "--out", "r"), folder)
+    path = folder / "trials.jsonl"
+    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:1]))
+    second = tlslab.run("run", "--resume", "r", "--budget", "1s")
+    assert second.code == 4
+    assert "the rest: tlslab run --resume r" in second.err
+    assert "the budget is spent" in second.err
+    assert_finished(tlslab.run("run", "--resume", "r", "--budget", "1h"), folder)
+    made = [json.loads(line) for line in trials(folder)]
+    assert [(each["trial"], each["sitting"]) for each in made] == [(0, 0), (1, 1), (2, 2), (3, 2)]
+    sittings = (folder / "sittings.jsonl").read_text().splitlines()
+    assert [json.loads(line)["number"] for line in sittings] == [1, 2]
+    # All on one machine: there is nothing to say of several.
+    summary = json.loads((folder / "summary.json").read_text())
+    assert "machines" not in {finding["code"] for finding in summary["findings"]}

@@ -37,13 +37,18 @@ class Measured:
             for name in in_order(self.values)
         }
 
-    def may_rank(self, estimate: str) -> bool:
-        """Whether the cell may be ranked by an estimate.
+    def may_compare(self, estimate: str) -> bool:
+        """Whether an estimate may be compared with another cell's.
 
-        Not ranked are lower bounds, rates that neither side limited, and rates that are left open.
+        Not compared are lower bounds, rates that neither side limited, and rates that are left
+        open.
         """
         is_open = self.is_bound(estimate) or estimate in self.summary.left_open
-        return self.has_place(estimate) and not is_open
+        return self._is_usable(estimate) and not is_open
+
+    def may_rank(self, estimate: str) -> bool:
+        """Whether the cell may be ranked by an estimate; without TLS, it is compared only."""
+        return self.may_compare(estimate) and not self.summary.without_tls
 
     def is_bound(self, estimate: str) -> bool:
         """Whether the generator was the limit, so that an estimate is a lower bound."""
@@ -51,6 +56,9 @@ class Measured:
 
     def has_place(self, estimate: str) -> bool:
         """Whether the cell has a place in a ranking: by its value, or by a lower bound."""
+        return self._is_usable(estimate) and not self.summary.without_tls
+
+    def _is_usable(self, estimate: str) -> bool:
         if estimate in self.summary.unsaturated:
             return False
         return self.summary.verdict in ("valid", "at_least") and bool(self.values.get(estimate))
@@ -104,7 +112,7 @@ def compare(
     anytime = candidate.anytime or baseline.anytime
     centre, interval, method = mean_interval(logs, "log ratios", anytime)
     low, high = (None, None) if interval is None else (math.exp(interval[0]), math.exp(interval[1]))
-    allowed = candidate.may_rank(estimate) and baseline.may_rank(estimate)
+    allowed = candidate.may_compare(estimate) and baseline.may_compare(estimate)
     if bounds:
         allowed = _orders(candidate, baseline, estimate, centre)
     found = Comparison(

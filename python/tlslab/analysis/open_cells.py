@@ -101,7 +101,7 @@ def open_pairs(cells: Sequence[Measured], baseline: Mapping[str, str], stopping:
         mates = [c for c in there if setting_of(c.summary.factors, baseline) == setting]
         for rate, cost in SETTLED_BY:
             estimate = cost if any(rate in c.summary.unsaturated for c in mates) else rate
-            able = [cell for cell in mates if cell.may_rank(estimate)]
+            able = [cell for cell in mates if cell.may_compare(estimate)]
             pairs |= _open_among(able, estimate, stopping)
             if any(estimate in cell.values for cell in mates):
                 testable |= _pairs(able)

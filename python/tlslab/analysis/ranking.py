@@ -38,11 +38,7 @@ def rankings(cells: Sequence[Measured], baseline: Mapping[str, str]) -> tuple[Ra
     """One ranking for each setting and ranked estimate, if there is anything to rank."""
     found = []
     for setting in settings(cells, baseline):
-        mates = [
-            c
-            for c in cells
-            if setting_of(c.summary.factors, baseline) == setting and not c.summary.without_tls
-        ]
+        mates = [c for c in cells if setting_of(c.summary.factors, baseline) == setting]
         for estimate in judged_in("ranking"):
             if ranked := rank(mates, estimate):
                 places = (

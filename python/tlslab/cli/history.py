@@ -55,11 +55,15 @@ def command(
     from tlslab import report
     from tlslab.analysis.history import SMALLEST, history
     from tlslab.cli.past_runs import usable_runs
+    from tlslab.words.history import with_loads
 
     least = SMALLEST if smallest is None else as_share(smallest, "--smallest")
     if page is not None and page.suffix != ".html":
         raise UsageError(f"--out {page}: not a page", "give a file like history.html")
-    found = history(usable_runs(folders), least, across_machines)
+    runs = usable_runs(folders)
+    found = with_loads(
+        history(runs, least, across_machines), {run.name: run.summary for run in runs}
+    )
     if format_ is HistoryFormat.text and not as_json:
         _show(found, details, folders)
     else:

@@ -119,8 +119,7 @@ ON_LOST_HOST = option(
     panel=SEVERAL,
 )
 BUDGET = option(
-    "Start no block that would end after this time: 90s, 10m, 2h; five blocks are made in any "
-    "case.",
+    "Time limit: 90s, 10m, 2h. A run that ends when it is settled makes five blocks in any case.",
     metavar="TIME",
 )
 DRY = flag("Print the plan and its duration; start and write nothing.", "--dry-run", panel=PRINTED)

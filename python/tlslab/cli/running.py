@@ -155,6 +155,10 @@ def asks(given: Options) -> bool:
 
 def asked(given: Options) -> Experiment:
     """The experiment of the question. Raises UsageError."""
+    if given.as_published:
+        raise UsageError(
+            "--as-published is for the experiment of a study", "name it: tlslab run groups, suites"
+        )
     vary = parse_levels(given.vary or [], "--vary")
     targets = parse_targets(given.target or [])
     if targets and "server" in vary:

@@ -29,24 +29,13 @@ SCHEMA = "tlslab.experiment/2"
 LIMIT_BLOCKS = 1000
 
 _COMMON = (
-    "schema",
-    "name",
-    "title",
-    "kind",
-    "published",
-    "blocks",
-    "factors",
-    "baseline",
-    "exclude",
-    "pin",
-    "only",
-    "quick",
-    "as_published",
-)
+    "schema", "name", "title", "kind", "published", "blocks", "factors", "baseline", "exclude",
+    "pin", "only", "quick", "as_published",
+)  # fmt: skip
 
-# The tables with the values of another form of the experiment, and what they make of it.
+# The form of an experiment: the file's own, or that with the values of a table. The option of each.
 Form = Literal["", "quick", "as_published"]
-_FORMS: Mapping[str, str] = {"quick": "quick form", "as_published": "form as its study had it"}
+_FORMS: Mapping[str, str] = {"quick": "--quick", "as_published": "--as-published"}
 
 
 def shipped() -> tuple[str, ...]:
@@ -107,7 +96,7 @@ def loads(text: str, source: str, form: Form = "") -> Experiment:
             changes.only("blocks", "factors", "exclude", *FILE_KINDS[kind].tables)
             found[name] = _experiment(root, changes, kind)
     if form not in found:
-        raise root.error(f"has no [{form}] table, so there is no {_FORMS[form]} of it")
+        raise root.error(f"has no [{form}] table, which {_FORMS[form]} needs")
     return found[form]
 
 

@@ -79,7 +79,7 @@ def _keep(trial: Trial, agenda: Agenda, folder: RunFolder, limit: SittingLimit) 
         limit.ended(trial)
 
 
-def interrupted(agenda: Agenda, folder: RunFolder, seconds: float | None = None) -> Early:
+def ended_early(agenda: Agenda, folder: RunFolder, seconds: float | None = None) -> Early:
     """Carries the agenda out in a sitting of N seconds; None: of any length.
 
     Returns why it ended before all trials were made; empty if it did not.

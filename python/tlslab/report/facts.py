@@ -8,7 +8,7 @@ from tlslab.domain.factors import FACTORS
 from tlslab.domain.finding import Summary
 from tlslab.domain.run import BOOT, MEMORY, Environment
 from tlslab.domain.wording import cell_label, counted
-from tlslab.domain.workload_words import load_facts
+from tlslab.words.load import load_facts
 from tlslab.words.places import host_words
 from tlslab.words.selftest import selftest_words
 

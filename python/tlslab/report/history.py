@@ -36,7 +36,7 @@ def render_history_short(history: History, folders: Sequence[str]) -> Renderable
         for lines in _places(history, cell)
     ]
     found = [Line(words.could_have_found(history))] if changed else []
-    beside = filter(None, (words.runs_words(history), words.load_words(history)))
+    beside = filter(None, (words.runs_words(history), words.loads_words(history)))
     head = [Line(words.headline(history), "bold"), *found, *(Line(each, "dim") for each in beside)]
     warned = [Text(f"! {plain(each, 1000)}", style="yellow") for each in history.warnings]
     command = ("tlslab", "history", *(folders if len(folders) <= _NAMED else ("DIR...",)))
@@ -76,7 +76,7 @@ def render_history_markdown(history: History) -> str:
 def _document(history: History) -> Iterator[Block]:
     changed = words.changed_cells(history)
     yield Line(words.headline(history), "bold")
-    if load := words.load_words(history):
+    if load := words.loads_words(history):
         yield Line(load, "dim")
     for cell in changed:
         title = _named(history, cell.history, cell.label)

@@ -18,7 +18,6 @@ from tlslab.domain.estimates import (
 from tlslab.domain.finding import Summary
 from tlslab.domain.plain import plain
 from tlslab.domain.wording import counted
-from tlslab.domain.workload_words import load_words
 from tlslab.report import view
 from tlslab.report.dots import axis_line, dot_lines, has_dots, marks_words
 from tlslab.report.facts import facts, redo_command
@@ -32,6 +31,7 @@ from tlslab.words.answer import (
     question,
     tile_words,
 )
+from tlslab.words.load import load_words
 
 _LIMIT = 2000
 

@@ -23,7 +23,6 @@ from tlslab.domain.figure import DataTable
 from tlslab.domain.finding import Summary
 from tlslab.domain.leading import answering
 from tlslab.domain.plain import plain
-from tlslab.domain.workload_words import load_words
 from tlslab.report import view
 from tlslab.report.brief import LINES, Rows, Screen
 from tlslab.report.dots import Dots, has_dots
@@ -33,6 +32,7 @@ from tlslab.report.numbers import Grid, Place, number, table_grid, word
 from tlslab.report.terminal_tables import Upright
 from tlslab.words import cautions
 from tlslab.words.answer import answer_lines, question
+from tlslab.words.load import load_words
 
 # The project's own sentences may be longer than a server's texts.
 _LIMIT = 2000

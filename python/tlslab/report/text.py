@@ -25,7 +25,6 @@ from tlslab.domain.figure import EMITTED
 from tlslab.domain.finding import Summary
 from tlslab.domain.plain import plain
 from tlslab.domain.wording import counted, ratio_figure
-from tlslab.domain.workload_words import load_words
 from tlslab.report import view
 from tlslab.report.commands import Command
 from tlslab.report.dots import Dots, has_dots
@@ -36,6 +35,7 @@ from tlslab.report.numbers import Grid, Place, number, word
 from tlslab.report.terminal_tables import captioned, made_parts, new_table
 from tlslab.words import cautions
 from tlslab.words.answer import answer_lines, enough_words, question
+from tlslab.words.load import load_words
 from tlslab.words.places import host_words
 from tlslab.words.selftest import selftest_words
 from tlslab.words.sentence import varied_label

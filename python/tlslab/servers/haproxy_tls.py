@@ -242,7 +242,8 @@ def _parts(directives: Sequence[Directive]) -> list[TlsPart]:
     ]
     if not binds:
         settings, ignored = _ROWS.merged((), outer)
-        return [TlsPart((), settings, (), http2=None, ignored=ignored)]
+        unread = _ROWS.unread(outer)
+        return [TlsPart((), settings, (), http2=None, ignored=ignored, unread=unread)]
     return [
         _part(outer, proxy, list(_bind(each)), bases[-1] if bases else "")
         for proxy, each in binds
@@ -254,8 +255,8 @@ def _part(
     outer: Sequence[Directive], proxy: Directive, options: Sequence[Directive], base: str
 ) -> TlsPart:
     beside = [each for each in proxy.block or () if each.name != "bind"]
-    unread = [each for each in options if each.args[0] not in _READ_OPTIONS]
-    settings, ignored = _ROWS.merged(outer, (*unread, *beside))
+    inner = (*(each for each in options if each.args[0] not in _READ_OPTIONS), *beside)
+    settings, ignored = _ROWS.merged(outer, inner)
     by_name = {each.args[0]: each.args[1:] for each in options}
     certificates = [
         os.path.join(base, each.args[1])
@@ -269,6 +270,7 @@ def _part(
         pairs=tuple((each, (each, f"{each}.key")) for each in certificates),
         http2=_http2(proxy, options),
         ignored=ignored,
+        unread=_ROWS.unread(outer, inner),
     )
 
 

@@ -71,8 +71,8 @@ class TlsPart:
 
     `settings`: directives with their values. `pairs`: each certificate's file with the files that
     may have its private key. `names`: the server's. `http2`: None if the server's default applies.
-    `ignored`: the directives that were left out, each with the place; `unread`: those that include
-    files which were not read.
+    `ignored`: the directives that were left out, each with the place; `unread`: what was not
+    understood, and may set up TLS as well.
     """
 
     names: tuple[str, ...]

@@ -1,11 +1,13 @@
 """A history in sentences."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from tlslab.domain.estimates import PER_SECOND, estimate_name, unit_shown
+from tlslab.domain.finding import Summary
 from tlslab.domain.history import CellHistory, EstimateChange, History, missing
 from tlslab.domain.wording import counted, difference, few, figure, joined
+from tlslab.words.load import load_words
 from tlslab.words.numbers import NO_INTERVAL, interval
 
 # The headline names at most three changes; the others are below.
@@ -221,7 +223,13 @@ def runs_words(found: History) -> str:
     return f"{count} from {first} to {last} (UTC), in the order in which they began."
 
 
-def load_words(found: History) -> str:
+def with_loads(found: History, of: Mapping[str, Summary]) -> History:
+    """The history with the load of each run in words; `of`: the summaries by the runs' names."""
+    runs = tuple(replace(run, load=load_words(of[run.name])) for run in found.runs)
+    return replace(found, runs=runs)
+
+
+def loads_words(found: History) -> str:
     """What the connections of the runs carried; of several loads that of the newest run."""
     loads = list(dict.fromkeys(run.load for run in reversed(found.runs) if run.load))
     if len(loads) < 2:

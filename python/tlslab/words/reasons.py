@@ -38,8 +38,8 @@ def _machines(values: Values, cells: Sequence[str], summary: Summary) -> str:
     of = "one kind" if kinds == 1 else f"{kinds} kinds"
     text = (
         f"The run had {counted(values['sittings'], 'sitting')} on "
-        f"{counted(values['machines'], 'start')} of machines of {of}; each block was made on one, "
-        "and ratios are within blocks."
+        f"{counted(values['machines'], 'machine')} of {of} (one that was started again counts as "
+        "another). Each block was made on one of them, and ratios are within blocks."
     )
     if not compared:
         return text

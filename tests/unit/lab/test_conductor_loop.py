@@ -11,7 +11,7 @@ from factories.run import made_run
 from tlslab.domain.errors import NoGeneratorError
 from tlslab.domain.trial import Reason, Trial
 from tlslab.experiment import dumps
-from tlslab.lab.conductor import carry_out, interrupted
+from tlslab.lab.conductor import carry_out, ended_early
 from tlslab.lab.serving import NoBenchError
 from tlslab.lab.store import RunFolder
 
@@ -83,14 +83,14 @@ def test_each_trial_is_kept_before_the_next_one_starts(folder: RunFolder) -> Non
 
 def test_a_visit_without_a_bench_leaves_its_failed_trials(folder: RunFolder) -> None:
     agenda = MadeUp(no_bench=True)
-    assert not interrupted(agenda, folder)
+    assert not ended_early(agenda, folder)
     assert agenda.log == ["0 before", "the port is taken", "kept 0 done"]
     assert len(folder.trials()) == 1
 
 
 def test_an_interruption_closes_the_bench_and_keeps_what_was_finished(folder: RunFolder) -> None:
     agenda = MadeUp(stop_after=0)
-    assert interrupted(agenda, folder) == "interrupted"
+    assert ended_early(agenda, folder) == "interrupted"
     assert agenda.log[-2:] == ["kept 0 done", "closed"]
     assert folder.trials() == MADE.trials[:1]
 
@@ -98,9 +98,9 @@ def test_an_interruption_closes_the_bench_and_keeps_what_was_finished(folder: Ru
 def test_a_sitting_ends_before_its_next_trial_and_a_complete_run_has_none(
     folder: RunFolder,
 ) -> None:
-    assert interrupted(MadeUp(), folder, 1e-9) == "over"
+    assert ended_early(MadeUp(), folder, 1e-9) == "over"
     assert folder.trials() == MADE.trials[:1]
-    assert interrupted(MadeUp(trials_of_visit=MADE.trials[1:2]), folder, 1e-9) == ""
+    assert ended_early(MadeUp(trials_of_visit=MADE.trials[1:2]), folder, 1e-9) == ""
 
 
 def test_without_generators_the_run_ends_and_says_how_the_rest_is_made(folder: RunFolder) -> None:

@@ -184,7 +184,7 @@ def test_the_report_says_whether_the_machines_agree() -> None:
     assert found.values["compared"] > 0
     # Equal machines: some 5 % of many ratios, which are not independent.
     assert found.values["disagree"] <= 0.25 * found.values["compared"]
-    assert "2 sittings on 2 starts" in found.text
+    assert "2 sittings on 2 machines of one kind" in found.text
     assert "machines" not in {each.code for each in summary_of(made_run()).findings}
 
 

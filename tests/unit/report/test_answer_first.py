@@ -18,11 +18,11 @@ from factories.saturated import saturated
 from factories.worded import overlay, summarise
 from tlslab.analysis.overlay import Side
 from tlslab.domain.finding import Summary
-from tlslab.domain.workload_words import load_facts
 from tlslab.experiment import with_levels
 from tlslab.lab.store import to_json
 from tlslab.report import render_csv, render_html, render_markdown, render_text
 from tlslab.report.dots import axis_line, dot_lines
+from tlslab.words.load import load_facts
 
 pytestmark = pytest.mark.slow
 

@@ -22,13 +22,14 @@ from tlslab.report import (
 )
 from tlslab.report.history_page import HEIGHT, WIDTH, chart
 from tlslab.report.html import HEAVIEST
-from tlslab.words.history import could_have_found, headline, load_words, quiet
+from tlslab.words.history import could_have_found, headline, loads_words, quiet, with_loads
 
 
 @pytest.fixture(name="found", scope="module")
 def _found() -> History:
     facts = [{"tlslab": "0.1.0"}] * 8 + [{"tlslab": "0.2.0"}] * 8
-    return history(made_runs({"X25519": [1.0] * 8 + [1.2] * 8}, facts=facts))
+    runs = made_runs({"X25519": [1.0] * 8 + [1.2] * 8}, facts=facts)
+    return with_loads(history(runs), {run.name: run.summary for run in runs})
 
 
 def text_of(found: History, width: int = 100) -> str:
@@ -142,7 +143,7 @@ def test_the_head_says_what_the_connections_carried(found: History) -> None:
     texts = (text_of(found), Page(render_history_html(found)).text, render_history_markdown(found))
     assert all(LOAD in " ".join(text.split()) for text in texts)
     first = replace(found.runs[0], load="Load: another.")
-    said = load_words(replace(found, runs=(first, *found.runs[1:])))
+    said = loads_words(replace(found, runs=(first, *found.runs[1:])))
     assert said == f"2 loads; of the newest run: {LOAD.removeprefix('Load: ')}"
 
 

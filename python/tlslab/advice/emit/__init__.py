@@ -2,8 +2,7 @@
 
 `FORMS` has a row for each server. Lines are templates (`rows`); a module per server has what a
 template cannot say. `tlslab recommend` writes these files, reports quote them (`REPORTED`), and
-`tlslab prove` takes those of servers whose files it
-reads as candidates.
+`tlslab prove` takes them as candidates, of the servers whose files it reads.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -134,7 +134,7 @@ def _values(experiment: Experiment, cells: Sequence[Measured], estimate: str) ->
             block: value for block, value in cell.values[estimate].items() if value > 0
         }
         for cell in cells
-        if cell.may_rank(estimate)
+        if cell.may_compare(estimate)
     }
 
 

@@ -41,7 +41,6 @@ from tlslab.domain.history import (
     missing,
 )
 from tlslab.domain.run import MEMORY
-from tlslab.domain.workload_words import load_words
 
 # With fewer runs only steps of more than six standard deviations could be found.
 LEAST_RUNS = 6
@@ -127,8 +126,7 @@ def _found(long: Sequence[EstimateLine], smallest: float) -> list[SeriesChange]:
 
 def _run(run: Run) -> HistoryRun:
     where, what = run.summary.environment, run.summary.experiment
-    began, load = run.began.isoformat(), load_words(run.summary)
-    return HistoryRun(run.name, began, run.machine, what.target, where.tlslab, load)
+    return HistoryRun(run.name, run.began.isoformat(), run.machine, what.target, where.tlslab)
 
 
 def _cell(line: EstimateLine, found: SeriesChange | None) -> CellHistory:

@@ -94,11 +94,7 @@ class _Answering:
     def _unranked(self) -> Answer:
         """The answer without any order: nothing is valid, or there are only lower bounds."""
         title = self._contents.experiment.title
-        bounds = [
-            c
-            for c in self._cells.values()
-            if c.has_place(CONNECTIONS) and not c.summary.without_tls
-        ]
+        bounds = [c for c in self._cells.values() if c.has_place(CONNECTIONS)]
         if not bounds:
             return Answer(title, lacking=Lacking(code="nothing_ranked"))
         setting = setting_of(bounds[0].summary.factors, self._baseline)

@@ -87,11 +87,7 @@ class Drawn:
 
     def _bounded(self) -> list[Measured]:
         """Cells that are known only by lower bounds, the greatest first."""
-        found = [
-            cell
-            for cell in self._cells
-            if cell.has_place(CONNECTIONS) and not cell.summary.without_tls
-        ]
+        found = [cell for cell in self._cells if cell.has_place(CONNECTIONS)]
         return sorted(found, key=lambda cell: -cell.summary.estimates[CONNECTIONS].value)
 
     def _order(self, keys: Sequence[str]) -> None:

@@ -144,7 +144,7 @@ def leading_server(cells: Sequence[Measured]) -> Leading | None:
 
 
 def _standing(cells: Sequence[Measured]) -> _Standing:
-    direct = [c for c in cells if place_of(c).direct and not c.summary.without_tls]
+    direct = [cell for cell in cells if place_of(cell).direct]
     ordered, beaten = behind_the_first(direct, CONNECTIONS)
     leaders: dict[str, Measured] = {}
     for cell in ordered:

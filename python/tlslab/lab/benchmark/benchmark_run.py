@@ -21,7 +21,7 @@ from tlslab.lab.benchmark.in_memory import WARMUP_S
 from tlslab.lab.benchmark.jmh import find_jar
 from tlslab.lab.benchmark.keystores import KeyStore, KeyStores, make_material
 from tlslab.lab.benchmark.runtimes import Runtimes
-from tlslab.lab.conductor import Visit, interrupted
+from tlslab.lab.conductor import Visit, ended_early
 from tlslab.lab.engine import local_pool
 from tlslab.lab.opening import describe, open_folder
 from tlslab.lab.placement import Placement
@@ -64,7 +64,7 @@ def run_benchmarks(request: Request, observer: events.Observer) -> Result:
         engine = local_pool()
         bench = Bench(engine, runtimes, stores, material, settings, jar, folder.path)
         agenda = BenchmarkAgenda(plan, bench, observer, folder.environment())
-        early = interrupted(agenda, folder, request.sitting_s)
+        early = ended_early(agenda, folder, request.sitting_s)
     return Result(folder.path, summarise(folder), early)
 
 

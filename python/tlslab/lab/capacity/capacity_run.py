@@ -20,7 +20,7 @@ from tlslab.experiment import make_cells
 from tlslab.experiment.capacity_planner import left, next_step, resumes_by
 from tlslab.experiment.cells import obsolete_cell
 from tlslab.lab.capacity.steps import run_step, server_died
-from tlslab.lab.conductor import Visit, interrupted
+from tlslab.lab.conductor import Visit, ended_early
 from tlslab.lab.deployments import prepare
 from tlslab.lab.generators.choose import generators
 from tlslab.lab.opening import open_run, preflight
@@ -209,7 +209,7 @@ def run_capacity(request: Request, observer: events.Observer) -> Result:
         left = steps_left(stages, plan, by_cell(plan, folder.trials()), shared)
         observer(events.StepsStarted(plan, servers.target.name, folder.path, left))
         agenda = StepsAgenda(plan, Benches(engine, servers), observer, shared)
-        early = interrupted(agenda, folder, request.sitting_s)
+        early = ended_early(agenda, folder, request.sitting_s)
     return Result(folder.path, summarise(folder), early)
 
 

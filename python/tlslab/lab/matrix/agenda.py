@@ -178,6 +178,11 @@ class BlocksAgenda:
 class BlockVisit:
     """Trials of one block on one server."""
 
+    def __init__(self, agenda: BlocksAgenda, todo: Sequence[PlannedTrial]) -> None:
+        self._agenda = agenda
+        self._plan = agenda.plan
+        self._todo = todo
+
     @property
     def block(self) -> int:
         """The block of the trials."""
@@ -186,11 +191,6 @@ class BlockVisit:
     def goes_on(self, trial: Trial) -> bool:
         """Whether another trial follows this one."""
         return trial.trial != self._todo[-1].trial
-
-    def __init__(self, agenda: BlocksAgenda, todo: Sequence[PlannedTrial]) -> None:
-        self._agenda = agenda
-        self._plan = agenda.plan
-        self._todo = todo
 
     @contextmanager
     def bench(self) -> Iterator[Bench]:

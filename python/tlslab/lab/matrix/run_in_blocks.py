@@ -6,7 +6,7 @@ from tlslab.domain.experiment import Experiment
 from tlslab.domain.plan import Plan
 from tlslab.domain.stopping import SHORTEST
 from tlslab.domain.workload import Workload
-from tlslab.lab.conductor import interrupted
+from tlslab.lab.conductor import ended_early
 from tlslab.lab.deployments import Servers, prepare
 from tlslab.lab.generators.choose import generators
 from tlslab.lab.matrix.agenda import BlocksAgenda, RunTrial, ending_of, sharing
@@ -57,7 +57,7 @@ def run_cells(
         ending = ending_of(servers.experiment, plan, environment)
         benches = Benches(engine, servers)
         agenda = BlocksAgenda(plan, benches, observer, run, environment, ending)
-        early = interrupted(agenda, folder, request.sitting_s)
+        early = ended_early(agenda, folder, request.sitting_s)
         if request.why and not early:
             early = "interrupted" if sampled(plan, benches, folder, private, observer) else ""
     return Result(folder.path, summarise(folder), early)

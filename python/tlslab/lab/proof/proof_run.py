@@ -15,7 +15,7 @@ from tlslab.domain.profile import Profile
 from tlslab.domain.proof import SeenTls
 from tlslab.domain.proof_settings import NEW, settings_of
 from tlslab.domain.trial import RunKind, Trial
-from tlslab.lab.conductor import interrupted
+from tlslab.lab.conductor import ended_early
 from tlslab.lab.deployments import Prepared, Servers, prepare
 from tlslab.lab.engine import local_pool
 from tlslab.lab.generators import GeneratorPool
@@ -161,7 +161,7 @@ def _carry_out(
     environment = folder.environment()
     ending = ending_of(experiment, plan, environment, still_open)
     agenda = BlocksAgenda(plan, Benches(engine, servers), observer, run_cell, environment, ending)
-    early = interrupted(agenda, folder, request.sitting_s)
+    early = ended_early(agenda, folder, request.sitting_s)
     return Result(folder.path, summarise(folder), early)
 
 

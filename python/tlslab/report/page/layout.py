@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from tlslab.domain.figure import Figure
 from tlslab.domain.finding import Answer, Finding, Summary
 from tlslab.domain.wording import counted
-from tlslab.domain.workload_words import load_words
 from tlslab.report import view
 from tlslab.report.facts import redo_command
 from tlslab.report.page import page_parts, results
@@ -14,6 +13,7 @@ from tlslab.report.page.drawn import Drawn, drawn_flames
 from tlslab.report.page.page_parts import Part
 from tlslab.report.page.weight import LEVELS, USES, Thrift, lighter_details, lighter_main
 from tlslab.report.table import data_table
+from tlslab.words.load import load_words
 
 # Details begin within four screens of 800 pixels. Heights before them, in pixels: the head with the
 # answer, a table's frame and row, a figure's frame.
