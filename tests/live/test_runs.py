@@ -183,7 +183,8 @@ def test_load_is_the_engine_with_the_machines_accounting(
 
 def test_a_run_goes_on_in_sittings(tlslab: Tlslab, small: Small, tmp_path: Path) -> None:
     folder = tmp_path / "r"
-    assert_finished(tlslab.run("run", small(blocks=2, measure_ms=600, cost_ms=600), "--out", "r"), folder)
+    name = small(blocks=2, measure_ms=600, cost_ms=600)
+    assert_finished(tlslab.run("run", name, "--out", "r"), folder)
     path = folder / "trials.jsonl"
     path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:1]))
     second = tlslab.run("run", "--resume", "r", "--budget", "1s")

@@ -34,11 +34,18 @@ from tlslab.domain.estimates import (
     SERVER_LIMIT,
     SERVER_MEMORY,
     WIRE_BYTES,
+    Dimension,
     parts_of,
+    quantity,
 )
 from tlslab.domain.run import Environment
 from tlslab.domain.run_record import generator_busy, total_us
 from tlslab.domain.trial import RunKind, Trial, TrialRun
+
+# With a larger share of full handshakes beside the load, rates and costs are not those of resumed
+# connections; and the dimensions of those estimates.
+REFILL_MATTERS = 0.01
+_REFILLED: tuple[Dimension, ...] = ("rate", "cost")
 
 # The resolution of the kernel's processor times (USER_HZ; proc_stat(5)).
 _TICK_S = 0.01
@@ -79,12 +86,15 @@ def trial_values(
     Rates, bytes, memory and the server's cost come from the run with the lean client, which loads
     the server; the client's cost comes from the run with the full client. Values that the trial
     does not have are absent (a server that the lab does not account for, a run in which nothing
-    completed).
+    completed, rates and costs of a run that was refilled).
     """
     values: dict[str, float] = {}
     for kind, table in _BY_RUN.items():
         if (run := trial.runs.get(kind)) is not None:
-            values |= _values(table, run, processors)
+            found = _values(table, run, processors)
+            if refilled(run.record):
+                found = {n: v for n, v in found.items() if quantity(n).dimension not in _REFILLED}
+            values |= found
     client, server = values.get(CLIENT_COST), values.get(SERVER_COST)
     if client is not None and server is not None and not _elsewhere(trial):
         # The rate of a host that does the work of both sides, as published studies have it.
@@ -113,15 +123,26 @@ def loading_values(run: TrialRun, processors: Processors) -> dict[str, float]:
 
 
 def not_measurable(trials: Sequence[Trial]) -> dict[str, str]:
-    """The reason for missing estimates of requests on open connections: possible handshakes."""
+    """The reasons for missing estimates: handshakes that are no part of what was to be measured."""
+    found = {}
+    if any(refilled(run.record) for trial in trials for run in trial.runs.values()):
+        found = dict.fromkeys(
+            (CONNECTIONS, SERVER_COST, CLIENT_COST),
+            "the server gives no session ticket on resumed connections: full handshakes beside the "
+            "load collected the sessions to resume, and took the time of both sides",
+        )
     runs = [run for trial in trials if (run := trial.runs.get("keep_alive")) is not None]
-    if not runs or any(_waited(run) for run in runs):
-        return {}
-    reason = (
-        "the measurement began before all connections were open, so that handshakes may have "
-        "reached into it: run it anew"
-    )
-    return {OPEN_REQUESTS: reason}
+    if runs and not any(_waited(run) for run in runs):
+        found[OPEN_REQUESTS] = (
+            "the measurement began before all connections were open, so that handshakes may have "
+            "reached into it: run it anew"
+        )
+    return found
+
+
+def refilled(record: RunRecord) -> bool:
+    """Whether full handshakes beside the load took a part of the time that matters."""
+    return record.kinds.refill_connections > REFILL_MATTERS * record.outcomes.completed
 
 
 def _elsewhere(trial: Trial) -> bool:

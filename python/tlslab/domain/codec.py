@@ -20,7 +20,7 @@ from tlslab.domain.deployment import Deployment
 from tlslab.domain.errors import StoreError
 from tlslab.domain.estimate import Estimate
 from tlslab.domain.factors import DEPLOYED, OFFERED, FactorRow, level_of, levels_of, values_of
-from tlslab.domain.figure import Marked, TableCell
+from tlslab.domain.figure import Figure, Marked, TableCell
 from tlslab.domain.profile import Profile
 from tlslab.domain.trial import Reason
 
@@ -38,6 +38,14 @@ def _converter() -> Converter:
             kind, make_dict_unstructure_fn(kind, converter, class_=renamed)
         )
     converter.register_structure_hook(TableCell, lambda cell, _: _table_cell(converter, cell))
+    figure = make_dict_structure_fn(Figure, converter)
+    # Older summaries say by the id alone that a figure is of a setting.
+    converter.register_structure_hook(
+        Figure,
+        lambda data, kind: figure(
+            {"of_setting": str(data.get("id")).startswith("setting-"), **data}, kind
+        ),
+    )
     _flatten_levels(converter, Deployment, DEPLOYED)
     _flatten_levels(converter, Profile, OFFERED)
     converter.register_structure_hook(float | str, lambda place, _: place)

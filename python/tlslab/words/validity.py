@@ -98,7 +98,8 @@ _TEXTS: Mapping[str, Callable[[Values], str]] = {
     "nothing_completed": lambda v: f"none of {counted(v['attempts'], 'connection')} completed",
     "refill": lambda v: (
         "the server gives no session ticket on resumed connections: full handshakes beside the "
-        "load collected the sessions to resume, and are in both sides' processor time"
+        "load collected the sessions to resume, so that rates and processor times are not those of "
+        "resumed connections"
     ),
     "repeated": lambda v: (
         f"measured {v['attempts']} times, because one side did not get its processors; the last "

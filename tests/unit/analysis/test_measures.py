@@ -5,8 +5,16 @@ from dataclasses import replace
 import pytest
 
 from factories.run import World, made_run
-from tlslab.analysis.measures import Processors, client_busy, server_busy, server_lost, trial_values
+from tlslab.analysis.measures import (
+    Processors,
+    client_busy,
+    not_measurable,
+    server_busy,
+    server_lost,
+    trial_values,
+)
 from tlslab.contract.record import CpuTime
+from tlslab.domain.estimates import quantity
 from tlslab.domain.trial import RunKind, Trial, TrialRun
 
 ONE = Processors((0,), (1,))
@@ -94,3 +102,27 @@ def test_a_server_loses_what_others_had_and_its_quota_withheld() -> None:
     # Its threads wait for each other as well: others had 0.4 of the processor, 0.1 in interrupts.
     assert lost(60_000_000) == pytest.approx(0.3)
     assert lost(60_000_000, 2_000_000) == pytest.approx(0.5)
+
+
+def test_full_handshakes_beside_the_load_leave_no_rate_and_no_cost_of_resumed_ones() -> None:
+    trial = made_run(World(), quick=True).trials[0]
+
+    def with_refills(share: float) -> Trial:
+        runs: dict[RunKind, TrialRun] = {}
+        for kind, run in trial.runs.items():
+            number = int(share * run.record.outcomes.completed)
+            kinds = replace(run.record.kinds, refill_connections=number)
+            runs[kind] = replace(run, record=replace(run.record, kinds=kinds))
+        return replace(trial, runs=runs)
+
+    known = trial_values(trial, ONE, None)
+    assert trial_values(with_refills(0.005), ONE, None) == known
+    left = trial_values(with_refills(0.5), ONE, None)
+    assert left == {
+        name: value
+        for name, value in known.items()
+        if quantity(name).dimension not in ("rate", "cost", "efficiency")
+    }
+    assert {"wire_bytes_per_handshake", "service_ms_p99"} & set(known) <= set(left)
+    assert set(not_measurable([with_refills(0.5)])) >= {"server_cpu_us_per_connection"}
+    assert not_measurable([trial]) == {}

@@ -170,7 +170,7 @@ def test_other_connections_than_were_asked_for_are_reported() -> None:
 
     cell = cell_after(lambda trial: with_record(trial, refilled))
     assert (cell.verdict, codes(cell)) == ("valid", ["refill"])
-    assert "in both sides' processor time" in cell.reasons[0].message
+    assert "not those of resumed connections" in cell.reasons[0].message
 
 
 def test_a_record_of_an_earlier_version_has_no_time_in_flight_to_judge_by() -> None:

@@ -30,7 +30,7 @@ def answer(
 ) -> Answer:
     """One statement for each measure, then the cheapest combination.
 
-    `missing`: the measures without any value, with a reason. `trips`: the round trips of each TLS
+    `missing`: the measures without any effect, with a reason. `trips`: the round trips of each TLS
     version, if they differ.
     """
     question = contents.experiment.title
@@ -50,6 +50,7 @@ def answer(
             },
         )
         for each in sorted(measured, key=lambda each: each.measure != "mix")
+        if each.measure not in missing
     ]
     statements += [
         Statement("measure_missing", {"measure": measure, "why": why})

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from tlslab.analysis.compare import Measured
 from tlslab.analysis.effects.answer import answer
 from tlslab.analysis.effects.figures import figures, tables
-from tlslab.analysis.effects.ratios import MeasureValues, Values, effects
+from tlslab.analysis.effects.ratios import Effect, MeasureValues, Values, effects
 from tlslab.analysis.experiment import summarise_experiment
 from tlslab.analysis.hosts_of_run import hosts_of
 from tlslab.analysis.matrix.machines import machines
@@ -55,7 +55,7 @@ def summarise(contents: RunContents) -> Summary:
             varied,
             measured,
             found,
-            _missing(contents, cells, measured),
+            _missing(contents, cells, found),
             _round_trips(varied, cells),
         ),
     )
@@ -85,9 +85,12 @@ def _measured(experiment: Experiment, cells: Sequence[Measured]) -> Iterator[Mea
 
 
 def _missing(
-    contents: RunContents, cells: Sequence[Measured], measured: Sequence[MeasureValues]
+    contents: RunContents, cells: Sequence[Measured], effects: Sequence[Effect]
 ) -> dict[Measure, Note | None]:
-    """What was to be measured and has no value in any cell, with the reason of the first cell."""
+    """What was to be measured and has no effect, with a reason of the first cell without a value.
+
+    Of one level alone there is a value, and nothing to compare it with.
+    """
     experiment = contents.experiment
     wanted: dict[Measure, str] = {
         measure: share for measure, share in SHARES.items() if share in experiment.levels("resumed")
@@ -96,12 +99,12 @@ def _missing(
         wanted["request"] = SHARES["new"]
     if experiment.settings is not None:
         wanted["mix"] = ""
-    found = {each.measure for each in measured}
+    found = {each.measure for each in effects}
     return {
         measure: next(
             (
                 note
-                for cell in cells
+                for cell in sorted(cells, key=lambda cell: SERVER_COST in cell.values)
                 if cell.summary.factors.get("resumed") == share
                 for note in cell.summary.reasons
             ),

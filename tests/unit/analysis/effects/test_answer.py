@@ -104,3 +104,25 @@ def test_a_combination_without_a_value_says_why_in_its_row() -> None:
 def test_combinations_that_all_have_values_need_no_reason() -> None:
     table = next(t for t in summarise(CONTENTS).tables if t.id == "combinations-table")
     assert "no result" not in table.columns
+
+
+def test_of_one_level_alone_there_is_nothing_to_compare_and_the_reason_is_said() -> None:
+    """A server without tickets on resumed connections of TLS 1.3: their cost is not known."""
+
+    def change(trial: Trial) -> Trial:
+        if not {"tls": "1.3", "resumed": "100%"}.items() <= trial.factors.items():
+            return trial
+        run = trial.runs["capacity"]
+        number = run.record.outcomes.completed // 2
+        kinds = replace(run.record.kinds, refill_connections=number)
+        record = replace(run.record, kinds=kinds)
+        return replace(trial, runs={**trial.runs, "capacity": replace(run, record=record)})
+
+    experiment = question({"tls": ("1.2", "1.3")}, {}, ("new", "resumed"))
+    summary = summarise(made_run(World(change=change), experiment=experiment))
+    assert summary.answer is not None
+    text = " ".join(summary.answer.sentences)
+    assert "New connection: the server's time with TLS 1.3" in text
+    assert "Resumed connection: no result (the server gives no session ticket" in text
+    table = next(each for each in summary.tables if each.id == "combinations-table")
+    assert "no session ticket" in str(table.rows[1][-1])
