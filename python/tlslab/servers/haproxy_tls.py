@@ -181,7 +181,7 @@ _ROWS = Rows(
     ),
     files=("ssl-dh-param-file",),
     first={"bind": _OPTIONS},
-    read=("ca-base", "crt-base"),
+    read=("ca-base", "crt-base", *_DEFAULTS),
     prefixes=("bind", "ssl-", "tune.ssl."),
     key=_key,
     # HAProxy reads $NAME as a variable in quotes, too.

@@ -75,7 +75,7 @@ def read_configuration(file: Path, name: str, how: ReadingOptions) -> Configurat
         raise UsageError(f"{how.option} {file}: {error}", error.remedy) from None
     if not syntax.rows.knows_any(directives):
         raise UsageError(
-            f"{how.option} {file}: nothing of {syntax.server}'s TLS is in it",
+            f"{how.option} {file}: no setting of TLS for {syntax.server} is in it",
             f"give {syntax.shown}, or a file with its settings",
         )
     return configuration(part, str(file), name, file.parent, how)

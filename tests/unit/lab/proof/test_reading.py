@@ -361,10 +361,29 @@ def test_apaches_key_may_be_in_the_file_of_the_certificate(tmp_path: Path) -> No
 def test_a_file_without_anything_of_the_servers_tls_is_refused(
     tmp_path: Path, syntax: Syntax
 ) -> None:
-    with pytest.raises(UsageError, match=f"nothing of {syntax.server}'s TLS is in it"):
+    with pytest.raises(UsageError, match=f"no setting of TLS for {syntax.server} is in it"):
         read(tmp_path, "", ReadingOptions("--baseline", syntax))
 
 
 def test_a_mark_of_byte_order_is_no_part_of_a_name(tmp_path: Path) -> None:
     (tmp_path / "f").write_bytes(b"\xef\xbb\xbfssl_protocols TLSv1.2;\n")
     assert read_configuration(tmp_path / "f", "baseline", HOW).lines == ("ssl_protocols TLSv1.2;",)
+
+
+@pytest.mark.parametrize(
+    ("syntax", "text", "settings"),
+    [
+        (NGINX, "ssl_protocols TLSv1.2;", 1),
+        (NGINX, "server { listen 443 ssl; }", 0),
+        (APACHE, "SSLProtocol TLSv1.2", 1),
+        (APACHE, "<VirtualHost a>\nSSLEngine on\n</VirtualHost>", 0),
+        (HAPROXY, "global\n    ssl-default-bind-options ssl-min-ver TLSv1.2", 1),
+        (HAPROXY, "bind ssl-min-ver TLSv1.2", 1),
+        (HAPROXY, "frontend f\n    bind :443 ssl", 0),
+    ],
+)
+def test_each_form_of_a_file_is_read(
+    tmp_path: Path, syntax: Syntax, text: str, settings: int
+) -> None:
+    found = read(tmp_path, text, ReadingOptions("--baseline", syntax))
+    assert len(found.lines) == settings
