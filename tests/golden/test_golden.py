@@ -34,6 +34,7 @@ from tlslab.report import (
 )
 from tlslab.report.brief import LINES
 from tlslab.words import worded
+from tlslab.words.history import with_loads
 
 FOLDER = Path(__file__).parent
 
@@ -64,7 +65,8 @@ def test_the_terminals_history() -> None:
         "X25519": [1.0] * 8 + [1.12] * 6 + [1.0] * 7,
         "P-256": [1.0] * 20 + [1.3],
     }
-    found = history(made_runs(slower, facts=facts))
+    runs = made_runs(slower, facts=facts)
+    found = with_loads(history(runs), {run.name: run.summary for run in runs})
     compare("history.txt", printed(render_history_text(found), 80))
     short = printed(render_history_short(found, ("runs",)), 80)
     compare("history-short.txt", short)

@@ -1,8 +1,8 @@
 """Numbers, verdicts, codes and words of kept runs: one at least of each kind of experiment.
 
 `runs/NAME` is a run folder (trials compressed). `numbers.json` has what its summary states beside
-sentences, compared bit by bit (before Python 3.12, whose `sum` of floats is compensated, to nine
-digits); `report.txt` is its whole report on a terminal of 120 columns, `short.txt` the screen that
+sentences, compared to nine digits (`sum` and numpy round otherwise elsewhere);
+`report.txt` is its whole report on a terminal of 120 columns, `short.txt` the screen that
 commands print, at 100 columns. All were made from measured runs; only the analysis, its words and
 the reports are compared.
 """
@@ -13,7 +13,6 @@ import lzma
 import os
 import re
 import shutil
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -105,15 +104,7 @@ def test_a_kept_run_has_the_same_numbers(run: Run) -> None:
     file = RUNS / name / "numbers.json"
     if os.environ.get("UPDATE_GOLDEN"):
         file.write_text(json.dumps(stated, indent=1) + "\n", "utf-8")
-    assert_same(stated, json.loads(file.read_text("utf-8")))
-
-
-def assert_same(stated: Any, kept: Any) -> None:
-    """All values are equal; where `sum` rounds otherwise than in the kept ones, nearly so."""
-    if sys.version_info >= (3, 12):
-        assert stated == kept
-        return
-    assert rounded(stated) == rounded(kept)
+    assert rounded(stated) == rounded(json.loads(file.read_text("utf-8")))
 
 
 def rounded(value: Any) -> Any:
