@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 COMMENT = re.compile(r"<!-- figures: ([\w-]+) -->")
 CODE = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
-LINK = re.compile(r"\]\((?:docs/)?reports/([\w-]+)[/)]")
+LINK = re.compile(r"\]\((?:docs/|\.\./)?reports/([\w-]+)[/)]")
 
 
 @dataclass

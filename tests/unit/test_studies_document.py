@@ -4,17 +4,23 @@ import random
 import re
 import tomllib
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kept.check import complaints
+from kept.document import sections
 from kept.figures import REPORTS, ROOT, table
+from kept.numbers import Number, numbers
 
-DOCUMENTS = ("docs/studies.md", "docs/handshakes-and-requests.md")
+STUDIES = ("groups", "suites", "runtimes", "concurrency", "capacity", "calibrate")
+DOCUMENTS = (*(f"docs/studies/{name}.md" for name in STUDIES), "docs/handshakes-and-requests.md")
+OVERVIEW = ROOT / "docs/studies.md"
 
 CBC = re.compile(r"-SHA(256)?$")
+PAGE = re.compile(r"\]\(studies/(\w+)\.md\)")
 AEAD = re.compile(r"GCM|CCM|CHACHA20")
 
 
@@ -30,29 +36,76 @@ def test_every_number_of_a_run_is_its_reports(name: str) -> None:
 
 def test_a_wrong_digit_in_a_table_is_found() -> None:
     """Changes one digit after the other, in 30 estimates of the study's own tables."""
-    document = ROOT / "docs/studies.md"
-    text, references = document.read_text("utf-8"), references_of(document)
-    found = list(re.finditer(r"(?<=\| )[\d.,]+(?= \([\d.,]+-[\d.,]+\) \|)", text))
-    assert len(found) > 150
-    for match in random.Random(5).sample(found, 30):
-        last = match.end() - 1
+    found = []
+    for name in STUDIES:
+        document = ROOT / f"docs/studies/{name}.md"
+        text, references = document.read_text("utf-8"), references_of(document)
+        places = re.finditer(r"(?<=\| )[\d.,]+(?= \([\d.,]+-[\d.,]+\) \|)", text)
+        found += [(text, references, match.end() - 1) for match in places]
+    assert len(found) > 100
+    for text, references, last in random.Random(5).sample(found, 30):
         wrong = text[:last] + str((int(text[last]) + 1) % 10) + text[last + 1 :]
-        assert len(complaints(wrong, references, REPORTS)) >= 1, match[0]
+        assert len(complaints(wrong, references, REPORTS)) >= 1, text[last - 20 : last + 20]
+
+
+def test_the_overview_says_what_the_pages_of_the_studies_say() -> None:
+    """Each measured number of a row or a section is on the page that it links to."""
+    assert unsupported(OVERVIEW.read_text("utf-8")) == []
+
+
+def test_a_number_of_the_overview_that_no_page_has_is_found() -> None:
+    text = OVERVIEW.read_text("utf-8").replace("0.61 (0.55 to 0.67)", "0.61 (0.55 to 0.68)")
+    assert unsupported(text) == ["0.61 (0.55 to 0.68)"]
+
+
+def test_the_overview_is_short() -> None:
+    assert len(OVERVIEW.read_text("utf-8").split()) <= 1800
+
+
+def unsupported(overview: str) -> list[str]:
+    """The measured numbers of the overview that are not on the pages linked to beside them."""
+    found = []
+    for section in sections(overview):
+        linked = PAGE.findall(section.text)
+        for block in section.blocks:
+            rows = block.rows or ((block.prose,),)
+            for row in rows:
+                text = " | ".join(row)
+                linked = (PAGE.findall(text) or linked) if block.rows else linked
+                known = [each for page in linked for each in on_page(page)]
+                found += [
+                    each.text
+                    for each in numbers(text)
+                    if each.measured and not any(_same(each, there) for there in known)
+                ]
+    return found
+
+
+def _same(number: Number, there: Number) -> bool:
+    """Whether a number is one of a page; without an interval, which the page may have."""
+    if number.low is None and number.high is None:
+        return number.value == there.value
+    return number.key == there.key
+
+
+@cache
+def on_page(name: str) -> tuple[Number, ...]:
+    return tuple(numbers((ROOT / f"docs/studies/{name}.md").read_text("utf-8")))
 
 
 def test_every_document_that_links_to_a_kept_report_is_checked() -> None:
     found = [
         str(path.relative_to(ROOT))
-        for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-        if re.search(r"\]\((docs/)?reports/[\w-]+[/)]", path.read_text("utf-8"))
+        for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md"))]
+        if re.search(r"\]\((docs/|\.\./)?reports/[\w-]+[/)]", path.read_text("utf-8"))
     ]
     assert sorted(found) == sorted(DOCUMENTS)
 
 
 def test_links_lead_to_kept_reports() -> None:
     for name in DOCUMENTS:
-        for link in re.findall(r"\]\((reports/[^)#]+)", (ROOT / name).read_text("utf-8")):
-            assert (ROOT / "docs" / link).exists(), link
+        for link in re.findall(r"\]\(((?:../)?reports/[^)#]+)", (ROOT / name).read_text("utf-8")):
+            assert ((ROOT / name).parent / link).exists(), link
 
 
 def test_over_http_2_aead_suites_have_higher_rates_than_cbc_on_each_server() -> None:
