@@ -73,6 +73,24 @@ def test_keys_in_memory_and_behind_pkcs11_in_both_runtimes(tlslab: Tlslab, tmp_p
     assert all(b"pkcs11.pin" not in path.read_bytes() for path in pins)
 
 
+def test_both_sides_have_processors_of_their_own(tlslab: Tlslab, tmp_path: Path) -> None:
+    """A division that the machine does not have is one reason; the other cells run."""
+    text = TINY.format(runtime='["jdk-newest"]', blocks=1)
+    text = text.replace('["memory", "pkcs11"]', '["cluster"]').replace('"handshake-tls12", ', "")
+    text = text.replace('threads = ["2"]', 'threads = ["2"]\nsplit = ["shared", "1:1", "1:99"]')
+    text = text.replace('[baseline]\nkeys = "memory"', '[baseline]\nkeys = "cluster"')
+    (tmp_path / "split.toml").write_text(text, "utf-8")
+    ended = tlslab.run("run", "split.toml", "--out", "r")
+    assert ended.code == 0, ended.err
+    found = {trial["factors"]["split"]: trial for trial in read_trials(tmp_path / "r")}
+    assert found["1:99"]["status"] == "unsupported"
+    assert "1:99 needs 100 processors" in found["1:99"]["reason"]["message"]
+    for split in ("shared", "1:1"):
+        run = found[split]["benchmarks"]["sample"]["iterations"][0]
+        assert run["operations"] > 0
+        assert run["signers_cpu_us"] > 0
+
+
 def test_a_java_that_crashes_once_and_one_that_does_not_start(
     tlslab: Tlslab, tmp_path: Path
 ) -> None:

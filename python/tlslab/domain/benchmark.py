@@ -18,6 +18,25 @@ KEY_STORES = ("memory", "pkcs11", "cluster")
 
 BENCHMARKS = ("handshake-tls12", "handshake-tls13", "sign", "draw")
 
+# The general side (the benchmark's own process) and the signing nodes share all processors, or each
+# has some of its own: `1:2`.
+SHARED = "shared"
+
+
+def split_of(level: str) -> tuple[int, int] | None:
+    """The general and the signing processors of a level; None if both sides share all."""
+    if level == SHARED:
+        return None
+    general, _, signing = level.partition(":")
+    return int(general), int(signing)
+
+
+def split_words(level: str) -> str:
+    """A level in words: `1 general : 2 signing processors`."""
+    sides = split_of(level)
+    return level if sides is None else f"{sides[0]} general : {sides[1]} signing processors"
+
+
 # The only runtime that is not a JVM: the lab's own engine.
 ENGINE = "engine"
 

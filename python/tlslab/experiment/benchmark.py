@@ -12,9 +12,11 @@ from tlslab.domain.benchmark import (
     KEY_STORES,
     MODES,
     POLICIES,
+    SHARED,
     BenchmarkSettings,
     Faults,
     settings_of,
+    split_words,
 )
 from tlslab.domain.experiment import Experiment
 from tlslab.domain.factors import FactorRow, Rule, count_rule, pattern_rule
@@ -45,6 +47,16 @@ _FACTORS = {
         FactorRow("benchmark", Rule(BENCHMARKS)),
         FactorRow("keys", Rule(KEY_STORES)),
         FactorRow("threads", count_rule(LIMIT_THREADS)),
+        FactorRow(
+            "split",
+            pattern_rule(
+                r"[1-9]\d{0,2}:[1-9]\d{0,2}",
+                "shared (both sides on all processors), or general:signing such as 1:2",
+                (SHARED,),
+            ),
+            absent=SHARED,
+            label=split_words,
+        ),
     )
 }
 

@@ -26,7 +26,7 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -150,6 +150,32 @@ class SigningCluster:
     description: Path
     software: str
     note: str
+
+    @property
+    def processes(self) -> tuple[int, ...]:
+        """The processes of all nodes that still run."""
+        return tuple(process.pid for node in self.nodes for process in node.process.tree())
+
+    @contextmanager
+    def on(self, processors: Collection[int]) -> Iterator[None]:
+        """Keeps all nodes on these processors, for the duration of the block."""
+        before = os.sched_getaffinity(0)
+        self._move(processors)
+        try:
+            yield
+        finally:
+            self._move(before)
+
+    def _move(self, processors: Collection[int]) -> None:
+        """Moves every thread; a thread that starts meanwhile has its parent's processors.
+
+        Twice: a thread may have been started by one that was not moved yet.
+        """
+        for process in (*self.processes, *self.processes):
+            with suppress(FileNotFoundError, ProcessLookupError):
+                for thread in os.listdir(f"/proc/{process}/task"):
+                    with suppress(ProcessLookupError):
+                        os.sched_setaffinity(int(thread), processors)
 
     @property
     def addresses(self) -> tuple[str, ...]:

@@ -101,6 +101,23 @@ def _processor_ratio(values: Values, cells: Cells, summary: Summary) -> str:
     return f"{text}{reservation}."
 
 
+def _split_limit(values: Values, cells: Cells, summary: Summary) -> str:
+    """Which side of a division of the processors was the limit, and how busy both were."""
+    busy = " and ".join(
+        f"{with_interval(values[side])} of the {side} processors" for side in ("general", "signing")
+    )
+    text = f"{values['curve']}, {counted(values['threads'], 'thread')}: {busy} were busy"
+    if values["reservation"]:
+        return f"{text}{RESERVATIONS[values['reservation']]}."
+    match values["limit"]:
+        case "neither":
+            return f"{text}: neither side was the limit."
+        case "open":
+            return f"{text}: which side is the limit the run cannot tell."
+        case limit:
+            return f"{text}: the {limit} side is the limit, and needs more processors first."
+
+
 def _fault(values: Values, cells: Cells, summary: Summary) -> str:
     policy = POLICY_WORDS[values["policy"]]
     where = f"With one of two signing nodes {values['fault']} ({policy})"
@@ -148,6 +165,7 @@ SENTENCES: Sentences = {
     "growth": _growth,
     "growth_unknown": _growth_unknown,
     "processor_ratio": _processor_ratio,
+    "split_limit": _split_limit,
     "no_benchmark": lambda *_: "No benchmark has a result: the warnings say why.",
     "no_curve": lambda *_: (
         "Each benchmark ran with one number of threads: `--set threads=1,2,4` shows how far more "

@@ -1,5 +1,7 @@
 """A cluster that cannot be started is reported in one line."""
 
+import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -7,7 +9,23 @@ import pytest
 from factories.no_home import without_home
 from tlslab.domain.errors import CannotRunError
 from tlslab.servers import signer
-from tlslab.servers.signer import ClusterSetting, find_signer, signing_cluster
+from tlslab.servers.process import ServerProcess
+from tlslab.servers.signer import (
+    ClusterSetting,
+    SigningCluster,
+    SigningNode,
+    Throttle,
+    find_signer,
+    signing_cluster,
+)
+
+# Three threads beside the main one.
+THREADS = """
+import threading, time
+for _ in range(3):
+    threading.Thread(target=time.sleep, args=(60,)).start()
+print("up", flush=True)
+"""
 
 
 def _script(folder: Path, text: str) -> str:
@@ -39,6 +57,25 @@ def test_the_program_is_where_it_was_built_or_where_it_is_named(
     monkeypatch.delenv("XDG_CACHE_HOME")
     without_home(monkeypatch)
     assert find_signer() is None
+
+
+def test_nodes_are_kept_on_their_processors_with_all_threads_and_set_free_again(
+    tmp_path: Path,
+) -> None:
+    process = ServerProcess([sys.executable, "-c", THREADS], tmp_path / "log", capture=True)
+    try:
+        assert process.popen.stdout is not None
+        assert process.popen.stdout.readline() == b"up\n"
+        node = SigningNode("a", "https://127.0.0.1:1", 1, process, Throttle(process.pid))
+        cluster = SigningCluster((node,), tmp_path / "signers.json", "made up", "")
+        threads = [int(name) for name in os.listdir(f"/proc/{process.pid}/task")]
+        own = os.sched_getaffinity(0)
+        assert len(threads) == 4
+        with cluster.on({min(own)}):
+            assert [os.sched_getaffinity(thread) for thread in threads] == [{min(own)}] * 4
+        assert [os.sched_getaffinity(thread) for thread in threads] == [own] * 4
+    finally:
+        process.stop()
 
 
 def test_without_the_program_it_is_said_how_to_have_it(

@@ -6,11 +6,13 @@ import pytest
 
 from factories.benchmarks import made_contents
 from factories.worded import summarise
-from tlslab.analysis.benchmark.curves import make_curves
+from tlslab.analysis.benchmark.curves import Curve, make_curves, make_splits
+from tlslab.analysis.benchmark.findings import split_findings
 from tlslab.analysis.benchmark.processors import Costs, costs
 from tlslab.analysis.benchmark.summary import measured_cells
+from tlslab.domain.estimates import OPERATION, OPERATION_COST, OPERATIONS, SIGNERS_COST, quantile
 from tlslab.domain.finding import Summary
-from tlslab.studies.concurrency import judge, suggested
+from tlslab.studies.concurrency import judge, most_within, suggested
 
 
 @pytest.fixture(scope="module")
@@ -75,3 +77,54 @@ def test_published_figures_stand_beside_ours(summary: Summary) -> None:
     assert rows["drawing a message, microseconds"] == "12"
     assert rows["signatures per TLS 1.2 handshake at the most of each"] == "2"
     assert any(paragraph.startswith("Published: ") for paragraph in summary.method)
+
+
+def test_the_highest_rate_with_a_tail_below_the_bound(summary: Summary) -> None:
+    """The made-up tail is 2.5 times the mean: with a bound between two levels the lower counts."""
+    curve = next(
+        each
+        for each in make_curves(measured_cells(made_contents()))
+        if (each.benchmark, each.keys) == ("sign", "cluster")
+    )
+    tails = dict(curve.estimates(quantile(OPERATION, 99)))
+    found = most_within(curve, (tails[4].value + tails[8].value) / 2)
+    assert found is not None
+    assert found[0] == 4
+    assert most_within(curve, tails[1].value / 2) is None
+    words = [f.text for f in summary.findings if f.code == "most_within"]
+    assert any("the study: 4,000/s on 24 processors" in each for each in words)
+
+
+@pytest.mark.parametrize(
+    ("general", "signing", "limit"),
+    [(900.0, 300.0, "general"), (300.0, 900.0, "signing"), (300.0, 200.0, "neither")],
+)
+def test_the_side_that_is_full_is_the_limit(general: float, signing: float, limit: str) -> None:
+    """1,000 operations/s on one processor each: microseconds per operation are busy per mille."""
+    cell = measured_cells(made_contents())[0]
+    cell = replace(
+        cell,
+        summary=replace(cell.summary, reasons=()),
+        values={
+            OPERATIONS: {block: 1000.0 + block for block in range(5)},
+            OPERATION_COST: dict.fromkeys(range(5), general),
+            SIGNERS_COST: dict.fromkeys(range(5), signing),
+        },
+    )
+    curve = Curve("jdk-17", "sign", "cluster", {8: cell}, None, None, split="1:1")
+    (found,) = split_findings([curve])
+    assert found.values["limit"] == limit
+    assert found.values["general"].value == pytest.approx(general / 1000, rel=0.01)
+
+
+def test_cells_with_processors_of_their_own_are_no_part_of_a_curve() -> None:
+    cells = measured_cells(made_contents())
+    eight = [cell for cell in cells if cell.summary.factors["threads"] == "8"]
+    levels = [{**cell.summary.factors, "split": "1:1"} for cell in eight]
+    apart = [
+        replace(cell, summary=replace(cell.summary, factors=factors))
+        for cell, factors in zip(eight, levels, strict=True)
+    ]
+    assert make_curves([*cells, *apart]) == make_curves(cells)
+    assert {curve.split for curve in make_splits(apart)} == {"1:1"}
+    assert "1 general : 1 signing" in make_splits(apart)[0].name

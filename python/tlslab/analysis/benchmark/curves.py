@@ -1,12 +1,12 @@
 """Curves: cells that differ only in their threads, and what the shape of a curve shows."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tlslab.analysis.benchmark.fork_estimates import WARMING_UP
 from tlslab.analysis.compare import Measured
 from tlslab.analysis.stats.scaling import Block, Knee, Law, find_knee, fit_law
-from tlslab.domain.benchmark import ENGINE
+from tlslab.domain.benchmark import ENGINE, SHARED, split_words
 from tlslab.domain.estimate import Estimate
 from tlslab.domain.estimates import OPERATIONS
 
@@ -23,12 +23,16 @@ KEY_WORDS: Mapping[str, str] = {
     "cluster": "key on the cluster",
 }
 
+# Runtime, benchmark, key store, split.
+Place = tuple[str, str, str, str]
+
 
 @dataclass(frozen=True)
 class Curve:
     """One benchmark on one runtime with one key store, over threads in rising order.
 
-    `bare`: the numbers of threads that were tried and have no result.
+    `bare`: the numbers of threads that were tried and have no result. `split`: a level of the
+    factor; empty if both sides share all processors.
     """
 
     runtime: str
@@ -38,12 +42,14 @@ class Curve:
     law: Law | None
     knee: Knee | None
     bare: tuple[int, ...] = ()
+    split: str = ""
 
     @property
     def name(self) -> str:
         """The levels that distinguish the curve from the other curves of its benchmark."""
         runtime = "engine" if self.runtime == ENGINE else self.runtime.replace("-", " ").upper()
-        return f"{runtime}, {KEY_WORDS[self.keys]}"
+        apart = f", {split_words(self.split)}" if self.split else ""
+        return f"{runtime}, {KEY_WORDS[self.keys]}{apart}"
 
     @property
     def what(self) -> str:
@@ -76,27 +82,38 @@ class Curve:
 
 
 def make_curves(cells: Sequence[Measured]) -> tuple[Curve, ...]:
-    """All curves with at least one value, in the order of the cells."""
-    groups: dict[tuple[str, str, str], dict[int, Measured]] = {}
-    bare: dict[tuple[str, str, str], list[int]] = {}
+    """All curves with at least one value whose sides share all processors, in the cells' order."""
+    return tuple(curve for curve in _curves(cells) if not curve.split)
+
+
+def make_splits(cells: Sequence[Measured]) -> tuple[Curve, ...]:
+    """The same of cells whose sides have processors of their own."""
+    return tuple(curve for curve in _curves(cells) if curve.split)
+
+
+def _curves(cells: Sequence[Measured]) -> Iterator[Curve]:
+    groups: dict[Place, dict[int, Measured]] = {}
+    bare: dict[Place, list[int]] = {}
     for cell in cells:
         factors = cell.summary.factors
-        place = (factors["runtime"], factors["benchmark"], factors["keys"])
+        split = factors.get("split", SHARED)
+        place = (
+            factors["runtime"],
+            factors["benchmark"],
+            factors["keys"],
+            "" if split == SHARED else split,
+        )
         if cell.values.get(OPERATIONS):
             groups.setdefault(place, {})[int(factors["threads"])] = cell
         elif cell.summary.verdict != "unsupported":
             bare.setdefault(place, []).append(int(factors["threads"]))
-    return tuple(
-        _curve(*place, dict(sorted(members.items())), tuple(sorted(bare.get(place, ()))))
-        for place, members in groups.items()
-    )
-
-
-def _curve(
-    runtime: str, benchmark: str, keys: str, cells: Mapping[int, Measured], bare: tuple[int, ...]
-) -> Curve:
-    blocks = list(throughput_by_block(cells).values())
-    return Curve(runtime, benchmark, keys, cells, fit_law(blocks), find_knee(blocks), bare)
+    for place, members in groups.items():
+        runtime, benchmark, keys, split = place
+        ordered = dict(sorted(members.items()))
+        blocks = list(throughput_by_block(ordered).values())
+        tried = tuple(sorted(bare.get(place, ())))
+        law, knee = fit_law(blocks), find_knee(blocks)
+        yield Curve(runtime, benchmark, keys, ordered, law, knee, tried, split)
 
 
 def throughput_by_block(cells: Mapping[int, Measured]) -> Mapping[int, Block]:

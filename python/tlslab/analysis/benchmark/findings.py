@@ -5,7 +5,11 @@ from typing import Literal
 
 from tlslab.analysis.benchmark.curves import Curve
 from tlslab.analysis.benchmark.processors import Costs
+from tlslab.analysis.compare import Measured
 from tlslab.analysis.enough import FEWEST, again, minutes, too_few
+from tlslab.analysis.stats.estimate import estimate
+from tlslab.domain.benchmark import split_of
+from tlslab.domain.estimate import Estimate
 from tlslab.domain.estimates import OPERATION, OPERATION_COST, OPERATIONS, SIGNERS_COST, quantile
 from tlslab.domain.finding import Answer, Finding, Lacking, Statement, Tile, Values
 from tlslab.domain.run import RunContents
@@ -15,6 +19,9 @@ OPEN = 1.1
 
 # If throughput may still grow by more than this factor, nothing is known about a knee.
 UNKNOWN = 2.0
+
+# A side with a smaller busy share was not the limit.
+FULL = 0.8
 
 _FEWEST_TILES = 3
 
@@ -64,6 +71,54 @@ def _knee(curve: Curve, processors: int) -> Values:
         "bare": curve.bare,
         "far": UNKNOWN,
     }
+
+
+def split_findings(apart: Sequence[Curve]) -> Iterator[Finding]:
+    """For each division of the processors between the sides: which side was the limit.
+
+    `general` and `signing`: the share of a side's processors that was busy.
+    """
+    for curve in apart:
+        (threads, cell), *_ = sorted(curve.cells.items(), reverse=True)
+        sides = split_of(curve.split)
+        assert sides is not None
+        general, signing = (
+            _busy(cell, cost, processors)
+            for cost, processors in zip((OPERATION_COST, SIGNERS_COST), sides, strict=True)
+        )
+        if general is None or signing is None:
+            continue
+        values = {
+            "curve": f"{curve.what}, {curve.name}",
+            "threads": threads,
+            "rate": cell.summary.estimates.get(OPERATIONS),
+            "general": general,
+            "signing": signing,
+            "limit": _limit(general, signing),
+            "reservation": "warming" if curve.warming else "few" if general.n < FEWEST else "",
+        }
+        yield Finding("split_limit", cells=(cell.summary.key,), values=values)
+
+
+def _busy(cell: Measured, cost: str, processors: int) -> Estimate | None:
+    """The busy share of a side's processors: rate times cost, paired by fork."""
+    rates, costs = cell.values.get(OPERATIONS, {}), cell.values.get(cost, {})
+    shares = [rates[block] * costs[block] / (processors * 1e6) for block in rates if block in costs]
+    return estimate(shares, "share") if shares else None
+
+
+def _limit(general: Estimate, signing: Estimate) -> str:
+    """The side whose share lies above the other's by intervals; `open` if none does.
+
+    `neither`: the higher share is below FULL, so that processors were not the limit.
+    """
+    if max(general.value, signing.value) < FULL:
+        return "neither"
+    if general.low is not None and signing.high is not None and general.low > signing.high:
+        return "general"
+    if signing.low is not None and general.high is not None and signing.low > general.high:
+        return "signing"
+    return "open"
 
 
 def _ratio(costs: Costs) -> Finding:

@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
-from tlslab.analysis.benchmark.curves import make_curves
+from tlslab.analysis.benchmark.curves import make_curves, make_splits
 from tlslab.analysis.benchmark.figures import figures
-from tlslab.analysis.benchmark.findings import answer, findings
+from tlslab.analysis.benchmark.findings import answer, findings, split_findings
 from tlslab.analysis.benchmark.fork_estimates import measure
 from tlslab.analysis.benchmark.processors import compositions, costs
 from tlslab.analysis.benchmark.signing_faults import (
@@ -48,13 +48,14 @@ def summarise(contents: RunContents) -> Summary:
     loads = [cell for cell in contents.plan.cells if "fault" in cell.factors]
     cells = measured_cells(contents)
     curves = make_curves(cells)
+    apart = make_splits(cells)
     found = costs(curves, processors)
     at, until = (settings.faults.at_s, settings.faults.until_s) if settings.faults else (0.0, 0.0)
     faults = episodes(contents.trials, at, until)
     table = fault_table(faults)
     fewest = min((threads for curve in curves for threads in curve.cells), default=1)
     composed = compositions([c for c in curves if c.benchmark != "draw"], fewest)
-    reported = tuple(findings(curves, found, processors))
+    reported = (*findings(curves, found, processors), *split_findings(apart))
     return Summary(
         experiment=summarise_experiment(contents, asdict(contents.experiment.settings)),
         environment=contents.environment,
@@ -69,7 +70,7 @@ def summarise(contents: RunContents) -> Summary:
             *fault_findings(faults),
         ),
         figures=figures(curves, composed) + fault_figures(faults),
-        tables=tables(curves, found) + ((table,) if table else ()),
+        tables=tables((*curves, *apart), found) + ((table,) if table else ()),
         method=_method(settings, blocks),
         answer=answer(contents, curves, reported, processors),
     )

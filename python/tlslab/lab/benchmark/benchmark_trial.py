@@ -1,15 +1,26 @@
 """One trial of a benchmark: a fork of each mode, or a load with a fault."""
 
 import datetime
+import os
 import shutil
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tlslab.domain.benchmark import ENGINE, BenchmarkRun, BenchmarkSettings, Mode, Timeline
+from tlslab.domain.benchmark import (
+    ENGINE,
+    SHARED,
+    BenchmarkRun,
+    BenchmarkSettings,
+    Mode,
+    Timeline,
+    split_of,
+)
 from tlslab.domain.errors import CannotRunError
 from tlslab.domain.plan import Cell, PlannedTrial
 from tlslab.domain.trial import Reason, Trial, TrialStatus
+from tlslab.domain.wording import counted
 from tlslab.lab.benchmark.in_memory import run_in_memory
 from tlslab.lab.benchmark.jmh import Fork, ForkFailedError, run_fork
 from tlslab.lab.benchmark.keystores import KeyStore, KeyStores, Material
@@ -71,16 +82,36 @@ def _benchmarks(bench: Bench, planned: PlannedTrial, cell: Cell) -> Mapping[Mode
     threads = int(factors["threads"])
     if factors["runtime"] == ENGINE:
         return run_in_memory(bench.engine, factors["benchmark"], keys, threads, bench.settings)
-    fork = make_fork(bench, factors, keys)
+    general, signing = _processors(factors.get("split", SHARED))
+    fork = replace(make_fork(bench, factors, keys), processors=general)
     raw = bench.run / RAW
     raw.mkdir(exist_ok=True)
     result, log = raw / f"trial-{planned.trial}.json", bench.material.folder / "fork.log"
+    nodes = keys.cluster.on(signing) if keys.cluster and signing else nullcontext()
     try:
-        return run_fork(fork, result, log)
+        with nodes:
+            return run_fork(fork, result, log)
     except ForkFailedError:
         if log.is_file():
             shutil.copyfile(log, raw / f"trial-{planned.trial}.log")
         raise
+
+
+def _processors(split: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The processors of the general and of the signing side; empty: all.
+
+    Raises ForkFailedError if there are too few.
+    """
+    sides = split_of(split)
+    if sides is None:
+        return (), ()
+    usable = tuple(sorted(os.sched_getaffinity(0)))
+    if sum(sides) > len(usable):
+        have = counted(len(usable), "processor")
+        raise ForkFailedError(
+            "unsupported", f"{split} needs {sum(sides)} processors, and the machine has {have}"
+        )
+    return usable[: sides[0]], usable[sides[0] : sum(sides)]
 
 
 def make_fork(bench: Bench, factors: Mapping[str, str], keys: KeyStore) -> Fork:

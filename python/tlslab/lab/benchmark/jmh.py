@@ -13,7 +13,7 @@ from typing import Any
 from tlslab.domain.benchmark import MODES, BenchmarkRun, BenchmarkSettings, Iteration, Mode
 from tlslab.domain.errors import CannotRunError, StoreError
 from tlslab.lab.benchmark.keystores import KeyStore
-from tlslab.servers.guard import bound
+from tlslab.servers.base import pinned
 from tlslab.servers.jdk import PICKED_UP, Jdk
 from tlslab.servers.process import ServerProcess
 
@@ -137,7 +137,10 @@ class ForkFailedError(CannotRunError):
 
 @dataclass(frozen=True)
 class Fork:
-    """The work of one trial: a benchmark with a key store on N threads, on a JDK."""
+    """The work of one trial: a benchmark with a key store on N threads, on a JDK.
+
+    `processors`: those to pin the JVMs to; none: not pinned.
+    """
 
     jdk: Jdk
     jar: Path
@@ -146,6 +149,7 @@ class Fork:
     threads: int
     settings_file: Path
     settings: BenchmarkSettings
+    processors: tuple[int, ...] = ()
 
 
 def has_jar() -> bool:
@@ -189,7 +193,7 @@ def command(fork: Fork, result: Path) -> list[str]:
 def run_fork(fork: Fork, result: Path, log: Path) -> dict[Mode, BenchmarkRun]:
     """Runs a trial; its output goes to the log. Raises ForkFailedError with JMH's message."""
     seconds = fork.settings.seconds + len(fork.settings.modes) * SLACK_S
-    code = finish(command(fork, result), fork.keys, log, seconds)
+    code = finish(command(fork, result), fork.keys, log, seconds, fork.processors)
     words = log.read_text("utf-8", "replace")
     if code is None:
         raise ForkFailedError("benchmark_hangs", f"it did not end within {seconds:.0f} s")
@@ -203,23 +207,25 @@ def run_fork(fork: Fork, result: Path, log: Path) -> dict[Mode, BenchmarkRun]:
     return {mode: runs[mode] for mode in MODES if mode in runs}
 
 
-def finish(line: Sequence[str], keys: KeyStore, log: Path, seconds: float) -> int | None:
-    """Runs a JVM, with all processes it starts, to its end.
+def finish(
+    line: Sequence[str], keys: KeyStore, log: Path, seconds: float, processors: Sequence[int] = ()
+) -> int | None:
+    """Runs a JVM, with all processes it starts, to its end, on these processors (none: on all).
 
     Returns the exit code, None for a timeout.
     """
-    process = ServerProcess(guarded(line, keys), log)
+    process = ServerProcess(guarded(line, keys, processors), log)
     try:
         return _wait(process.popen, seconds)
     finally:
         process.stop()
 
 
-def guarded(line: Sequence[str], keys: KeyStore) -> list[str]:
+def guarded(line: Sequence[str], keys: KeyStore, processors: Sequence[int] = ()) -> list[str]:
     """A JVM's command line that ends with the lab, in an environment without options."""
     unset = [part for name in PICKED_UP for part in ("-u", name)]
     assigned = [f"{name}={value}" for name, value in keys.environment.items()]
-    return [*bound("TERM"), "env", *unset, *assigned, *line]
+    return pinned(["env", *unset, *assigned, *line], processors, "TERM")
 
 
 def _wait(popen: "subprocess.Popen[bytes]", seconds: float) -> int | None:

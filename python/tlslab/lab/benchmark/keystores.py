@@ -84,8 +84,7 @@ class KeyStore:
 
     def signers(self) -> tuple[int, ...]:
         """The signing processes that still run."""
-        nodes = self.cluster.nodes if self.cluster else ()
-        return tuple(process.pid for node in nodes for process in node.process.tree())
+        return self.cluster.processes if self.cluster else ()
 
 
 Opener = Callable[[Material, ExitStack], KeyStore]

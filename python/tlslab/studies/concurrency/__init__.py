@@ -14,14 +14,15 @@ from tlslab.analysis.benchmark.summary import measured_cells
 from tlslab.analysis.stats.estimate import widened
 from tlslab.analysis.stats.families import LEVEL
 from tlslab.domain.estimate import Estimate
-from tlslab.domain.estimates import OPERATION_MEAN
+from tlslab.domain.estimates import OPERATION, OPERATION_MEAN, OPERATIONS, quantile
 from tlslab.domain.experiment import BENCHMARK
 from tlslab.domain.figure import DataTable, TableCell
 from tlslab.domain.finding import Finding, Summary, Values
 from tlslab.domain.run import RunContents
-from tlslab.domain.wording import every
+from tlslab.domain.wording import counted, every
 from tlslab.studies.study import Additions, Figures, Study, source
 from tlslab.words.benchmark import RESERVATIONS
+from tlslab.words.numbers import with_interval
 
 # An interval that contains a suggested ratio and lies within this factor of it confirms it.
 CONFIRMED = 1.25
@@ -32,6 +33,9 @@ VERDICTS = {
     "open": "is too wide to confirm or refute",
     "reserved": "neither confirms nor refutes",
 }
+
+# The published rates of benchmarks.
+_PUBLISHED = {"handshake-tls12": "handshakes_per_s", "sign": "signatures_per_s"}
 
 Row = tuple[TableCell, ...]
 
@@ -49,9 +53,56 @@ def adds(contents: RunContents, summary: Summary, figures: Figures) -> Additions
         rows=tuple(_rows(figures, curves, found, processors)),
     )
     return Additions(
-        findings=tuple(suggested(found, figures["signing_per_general"])),
+        findings=(
+            *_within(curves, figures),
+            *suggested(found, figures["signing_per_general"]),
+        ),
         tables=(table,) if table.rows else (),
         method=(f"Published: {source(figures)}.",),
+    )
+
+
+def _within(curves: Sequence[Curve], study: Figures) -> Iterator[Finding]:
+    """Through the cluster: the highest rate whose 99th percentile is below the study's bound."""
+    for curve in curves:
+        published = study.get(_PUBLISHED.get(curve.benchmark, ""))
+        if curve.keys != "cluster" or published is None:
+            continue
+        values = {
+            "where": f"{curve.what}, {curve.name}",
+            "limit_ms": study["p99_ms"],
+            "published": published,
+            "of": study["general"] + study["signing"],
+            "warming": curve.warming,
+            "most": most_within(curve, study["p99_ms"]),
+        }
+        cells = tuple(cell.summary.key for cell in curve.cells.values())
+        yield Finding("most_within", cells=cells, values=values)
+
+
+def most_within(curve: Curve, limit_ms: float) -> tuple[int, Estimate, Estimate] | None:
+    """Threads, rate and 99th percentile (ms) of the highest rate with all of the percentile's
+    interval below the limit; None if no number of threads has that.
+    """
+    rates = dict(curve.estimates(OPERATIONS))
+    within = [
+        (threads, rates[threads], tail)
+        for threads, tail in curve.estimates(quantile(OPERATION, 99))
+        if tail.high is not None and tail.high < limit_ms and threads in rates
+    ]
+    return max(within, key=lambda each: each[1].value, default=None)
+
+
+def _within_words(v: Values, cells: tuple[str, ...], summary: Summary) -> str:
+    limit = f"a 99th percentile below {v['limit_ms']:g} ms"
+    study = f"the study: {v['published']:,.0f}/s on {v['of']} processors"
+    if v["most"] is None:
+        return f"{v['where']}: no number of threads is shown to have {limit} ({study})."
+    threads, rate, tail = v["most"]
+    warming = f"{RESERVATIONS['warming']}," if v["warming"] else ""
+    return (
+        f"{v['where']}:{warming} {with_interval(rate, unit='per second')} with {limit}, at "
+        f"{counted(threads, 'thread')} (p99 {with_interval(tail, unit='ms')}; {study})."
     )
 
 
@@ -86,6 +137,15 @@ def _shape(study: Figures, curve: Curve, processors: int) -> Iterator[Row]:
         f"threads per general processor up to which it is linear, {curve.what}",
         f"{study['linear_to'] / study['general']:g}",
         f"{curve.knee.linear_to / processors:g}",
+        curve.name,
+    )
+    slower = next((level for level in curve.cells if level > curve.knee.linear_to), None)
+    yield (
+        f"threads per general processor from which it grows slower, {curve.what}",
+        f"{study['slower_from'] / study['general']:g}",
+        f"above {max(curve.cells) / processors:g}"
+        if slower is None
+        else f"{slower / processors:g}",
         curve.name,
     )
 
@@ -163,5 +223,5 @@ CONCURRENCY = Study(
     "pix-2024",
     BENCHMARK,
     adds,
-    {"processor_ratio_suggested": _suggested_words},
+    {"most_within": _within_words, "processor_ratio_suggested": _suggested_words},
 )
