@@ -81,7 +81,7 @@ def test_no_page_is_of_fewer_than_five_blocks() -> None:
 def test_a_report_is_made_by_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    name = "concurrency-signatures"
+    name = "concurrency-as-published"
     shutil.copytree(REPORTS / name, tmp_path / name)
     (tmp_path / name / "figures.json").unlink()
     monkeypatch.setattr(kept_reports, "REPORTS", tmp_path)
