@@ -13,6 +13,7 @@ import java.security.interfaces.RSAPublicKey;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.Collectors;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.TrustManagerFactory;
 import tlslab.keys.Pem;
@@ -53,7 +54,7 @@ public final class Cluster {
 
     /** Registers the provider of such keys, and gives the handle of the certificate's key. */
     public static PrivateKey open(Settings settings, X509Certificate certificate) {
-        if (!(certificate.getPublicKey() instanceof RSAPublicKey publicKey)) {
+        if (!(certificate.getPublicKey() instanceof RSAPublicKey)) {
             throw new IllegalStateException("the cluster signs with RSA keys only");
         }
         if (Security.getProvider(ClusterProvider.NAME) == null) {
@@ -61,7 +62,7 @@ public final class Cluster {
         }
         Cluster cluster = of(settings);
         cluster.meet();
-        return new ClusterKey(cluster, publicKey);
+        return new ClusterKey(cluster, (RSAPublicKey) certificate.getPublicKey());
     }
 
     private static Cluster of(Settings settings) {
@@ -147,6 +148,6 @@ public final class Cluster {
 
     /** How each node has answered so far. */
     public List<NodeCount> counts() {
-        return nodes.stream().map(Node::count).toList();
+        return nodes.stream().map(Node::count).collect(Collectors.toList());
     }
 }

@@ -41,10 +41,10 @@ abstract class ClusterSignature extends SignatureSpi {
 
     @Override
     protected void engineInitSign(PrivateKey wanted) throws InvalidKeyException {
-        if (!(wanted instanceof ClusterKey held)) {
+        if (!(wanted instanceof ClusterKey)) {
             throw new InvalidKeyException("not a key of the cluster");
         }
-        key = held;
+        key = (ClusterKey) wanted;
         message.reset();
     }
 
@@ -89,14 +89,20 @@ abstract class ClusterSignature extends SignatureSpi {
         }
         boolean known =
                 algorithm == Algorithm.PSS
-                        && wanted instanceof PSSParameterSpec pss
-                        && pss.getDigestAlgorithm().equals("SHA-256")
-                        && pss.getSaltLength() == Algorithm.PSS_SHA256.getSaltLength()
-                        && pss.getMGFParameters() instanceof MGF1ParameterSpec mask
-                        && mask.getDigestAlgorithm().equals("SHA-256");
+                        && wanted instanceof PSSParameterSpec
+                        && isSigned((PSSParameterSpec) wanted);
         if (!known) {
             throw new InvalidAlgorithmParameterException("the cluster signs with SHA-256 only");
         }
+    }
+
+    private static boolean isSigned(PSSParameterSpec pss) {
+        return pss.getDigestAlgorithm().equals("SHA-256")
+                && pss.getSaltLength() == Algorithm.PSS_SHA256.getSaltLength()
+                && pss.getMGFParameters() instanceof MGF1ParameterSpec
+                && ((MGF1ParameterSpec) pss.getMGFParameters())
+                        .getDigestAlgorithm()
+                        .equals("SHA-256");
     }
 
     @Override

@@ -17,12 +17,28 @@ import tlslab.keys.Settings;
  * Both sides' contexts. The server has its key in memory, with the JDK's own key manager (SunX509,
  * its default: PKIX takes more than twice the handshake's time); both sides check the other's chain
  * with the JDK's own trust manager.
- *
- * @param client authenticates itself with the given key
- * @param server demands that it does
  */
-public record Contexts(SSLContext client, SSLContext server) {
+public final class Contexts {
     private static final char[] NO_PASSWORD = {};
+
+    private final SSLContext client;
+    private final SSLContext server;
+
+    /** The parts, as their accessors describe them. */
+    public Contexts(SSLContext client, SSLContext server) {
+        this.client = client;
+        this.server = server;
+    }
+
+    /** Authenticates itself with the given key. */
+    public SSLContext client() {
+        return client;
+    }
+
+    /** Demands that it does. */
+    public SSLContext server() {
+        return server;
+    }
 
     /** The contexts of a client with this key, and of the settings' server. */
     public static Contexts of(Settings settings, ClientKey clientKey) {

@@ -63,8 +63,9 @@ public final class MutualHandshake {
         Outcome outcome = run();
         if (Math.abs(outcome.bytes() - expectedBytes) > TOLERANCE_BYTES) {
             throw new SSLException(
-                    "not a full handshake: %d bytes rather than %d"
-                            .formatted(outcome.bytes(), expectedBytes));
+                    String.format(
+                            "not a full handshake: %d bytes rather than %d",
+                            outcome.bytes(), expectedBytes));
         }
         return outcome;
     }
@@ -82,21 +83,27 @@ public final class MutualHandshake {
 
     /** Lets one side do what it can; whether it did anything. */
     private boolean step(SSLEngine engine, ByteBuffer out, ByteBuffer in) throws SSLException {
-        return switch (engine.getHandshakeStatus()) {
-            case NEED_WRAP -> wrap(engine, out);
-            case NEED_TASK -> work(engine);
-            case NEED_UNWRAP, NEED_UNWRAP_AGAIN, NOT_HANDSHAKING, FINISHED -> unwrap(engine, in);
-        };
+        switch (engine.getHandshakeStatus()) {
+            case NEED_WRAP:
+                return wrap(engine, out);
+            case NEED_TASK:
+                return work(engine);
+            default:
+                return unwrap(engine, in);
+        }
     }
 
     private boolean wrap(SSLEngine engine, ByteBuffer out) throws SSLException {
         SSLEngineResult result = engine.wrap(nothing, out);
         bytes += result.bytesProduced();
-        return switch (result.getStatus()) {
-            case OK -> true;
-            case BUFFER_OVERFLOW -> false;
-            case BUFFER_UNDERFLOW, CLOSED -> throw unexpected(result);
-        };
+        switch (result.getStatus()) {
+            case OK:
+                return true;
+            case BUFFER_OVERFLOW:
+                return false;
+            default:
+                throw unexpected(result);
+        }
     }
 
     private boolean unwrap(SSLEngine engine, ByteBuffer in) throws SSLException {
@@ -106,11 +113,14 @@ public final class MutualHandshake {
         in.flip();
         SSLEngineResult result = engine.unwrap(in, application);
         in.compact();
-        return switch (result.getStatus()) {
-            case OK -> result.bytesConsumed() > 0 || needsWork(result);
-            case BUFFER_UNDERFLOW -> false;
-            case BUFFER_OVERFLOW, CLOSED -> throw unexpected(result);
-        };
+        switch (result.getStatus()) {
+            case OK:
+                return result.bytesConsumed() > 0 || needsWork(result);
+            case BUFFER_UNDERFLOW:
+                return false;
+            default:
+                throw unexpected(result);
+        }
     }
 
     private static boolean needsWork(SSLEngineResult result) {

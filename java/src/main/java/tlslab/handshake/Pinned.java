@@ -2,14 +2,8 @@ package tlslab.handshake;
 
 import java.util.Map;
 
-/**
- * A version of TLS, and all that is pinned with it.
- *
- * @param version the JDK's name of the protocol
- * @param suite the one suite that both sides offer
- * @param schemes signature schemes, the one that both sides are to sign with first
- */
-public record Pinned(String version, String suite, String schemes) {
+/** A version of TLS, and all that is pinned with it. */
+public final class Pinned {
     /** Certificates are signed with PKCS #1; connections to signing nodes may need the others. */
     private static final Map<String, Pinned> VERSIONS =
             Map.of(
@@ -23,6 +17,32 @@ public record Pinned(String version, String suite, String schemes) {
                             "TLSv1.3",
                             "TLS_AES_128_GCM_SHA256",
                             "rsa_pss_rsae_sha256,rsa_pkcs1_sha256,ecdsa_secp256r1_sha256"));
+
+    private final String version;
+    private final String suite;
+    private final String schemes;
+
+    /** The parts, as their accessors describe them. */
+    public Pinned(String version, String suite, String schemes) {
+        this.version = version;
+        this.suite = suite;
+        this.schemes = schemes;
+    }
+
+    /** The JDK's name of the protocol. */
+    public String version() {
+        return version;
+    }
+
+    /** The one suite that both sides offer. */
+    public String suite() {
+        return suite;
+    }
+
+    /** Signature schemes, the one that both sides are to sign with first. */
+    public String schemes() {
+        return schemes;
+    }
 
     /** What is pinned for {@code 1.2} or {@code 1.3}. */
     public static Pinned of(String tls) {

@@ -13,15 +13,22 @@ public final class KeyStores {
     /** Opens the client's key in the key store of that name, and tries it. */
     public static ClientKey open(String name, Settings settings) {
         X509Certificate[] chain = Pem.certificates(settings.text("client.certificate"));
-        PrivateKey key =
-                switch (name) {
-                    case "memory" -> Pem.key(settings.text("client.key"));
-                    case "pkcs11" -> Pkcs11.open(settings, chain[0]);
-                    case "cluster" -> Cluster.open(settings, chain[0]);
-                    default -> throw new IllegalArgumentException("no key store '" + name + "'");
-                };
+        PrivateKey key = key(name, settings, chain[0]);
         prove(name, key, chain[0]);
         return new ClientKey(key, chain);
+    }
+
+    private static PrivateKey key(String name, Settings settings, X509Certificate certificate) {
+        switch (name) {
+            case "memory":
+                return Pem.key(settings.text("client.key"));
+            case "pkcs11":
+                return Pkcs11.open(settings, certificate);
+            case "cluster":
+                return Cluster.open(settings, certificate);
+            default:
+                throw new IllegalArgumentException("no key store '" + name + "'");
+        }
     }
 
     /** One signature, verified: a key that is not the certificate's ends the run at its start. */

@@ -45,8 +45,8 @@ final class Pkcs11 {
             boolean ours =
                     certificate.equals(store.getCertificate(alias))
                             && (wanted.isEmpty() || wanted.equals(alias));
-            if (ours && store.getKey(alias, null) instanceof PrivateKey key) {
-                return key;
+            if (ours && store.getKey(alias, null) instanceof PrivateKey) {
+                return (PrivateKey) store.getKey(alias, null);
             }
         }
         throw new IllegalStateException(

@@ -10,7 +10,7 @@ public final class Reasons {
         for (Throwable at = error; at != null; at = at.getCause()) {
             String message = at.getMessage() == null ? at.getClass().getSimpleName() : at.getMessage();
             if (text.indexOf(message) < 0) {
-                text.append(text.isEmpty() ? "" : ": ").append(message);
+                text.append(text.length() == 0 ? "" : ": ").append(message);
             }
         }
         return text.toString();

@@ -67,14 +67,14 @@ public final class Drawing {
 
     private String time() {
         int second = random.nextInt(86_400);
-        return "2024-01-%s%dT%s:%s:%s.%sZ"
-                .formatted(
-                        random.nextInt(2),
-                        1 + random.nextInt(9),
-                        two(second / 3600),
-                        two(second / 60 % 60),
-                        two(second % 60),
-                        pick(DIGITS, 3));
+        return String.format(
+                "2024-01-%s%dT%s:%s:%s.%sZ",
+                random.nextInt(2),
+                1 + random.nextInt(9),
+                two(second / 3600),
+                two(second / 60 % 60),
+                two(second % 60),
+                pick(DIGITS, 3));
     }
 
     private static String two(int number) {

@@ -24,8 +24,8 @@ final class Counters {
 
     private static String kind(Throwable error) {
         for (Throwable at = error; at != null; at = at.getCause()) {
-            if (at instanceof FaultException fault) {
-                return fault.fault().label();
+            if (at instanceof FaultException) {
+                return ((FaultException) at).fault().label();
             }
         }
         return "other";
