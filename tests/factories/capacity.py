@@ -26,6 +26,7 @@ from tlslab.contract.record import (
     Preflight,
     RunRecord,
     TimeSummary,
+    Users,
     Verdict,
     WorkerUsage,
 )
@@ -66,6 +67,7 @@ OPEN_LOOP = Window(200, 3000)
 FIFTHS = (0.2, 0.4, 0.6, 0.8, 1.0)
 VALUES = 1000
 TENS = 10
+IN_FLIGHT = 4
 FACTS = Facts("1.3", "TLS_AES_256_GCM_SHA384", "X25519", "ecdsa_secp256r1_sha256", "full", False)
 
 
@@ -208,10 +210,18 @@ class CapacityWorld:
             times |= {"response": response_ms, "start_delay": self.late_ms}
             due = round(step.rate * seconds)
             open_loop = OpenLoop(due, completed, 0, due - completed, float(step.rate), rate)
+        gave_up = 0
+        if open_loop is not None and step.patience_ms is not None:
+            # Of users who come back, nobody is answered.
+            gave_up = open_loop.waiting_at_stop
+            users = Users(
+                due + IN_FLIGHT, completed, 0, gave_up, 0, 0, IN_FLIGHT, gave_up * step.retries
+            )
+            open_loop = replace(open_loop, started=due, waiting_at_stop=0, users=users)
         late = step.rate is not None and rate < 0.99 * step.rate
         verdict = Verdict("rate_not_achieved", "late") if late else Verdict("valid", "nothing")
         drawn = {name: self._times(ms) for name, ms in times.items()}
-        in_flight = 4
+        abandoned = gave_up * (1 + step.retries)
         return RunRecord(
             schema="tlslab.record/1",
             spec={"url": "https://127.0.0.1:40001/document", "connections": step.connections},
@@ -221,7 +231,12 @@ class CapacityWorld:
             address="127.0.0.1:40001",
             preflight=Preflight(FACTS, status=200, body_bytes=2048, server="nginx"),
             outcomes=Outcomes(
-                completed + sum(failed.values()) + in_flight, completed, in_flight, failed, {}
+                completed + sum(failed.values()) + abandoned + IN_FLIGHT,
+                completed,
+                IN_FLIGHT,
+                failed,
+                {},
+                abandoned=abandoned,
             ),
             facts=(CountedFacts(**vars(FACTS), count=completed),),
             authenticated=completed // 128,

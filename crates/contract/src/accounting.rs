@@ -8,8 +8,8 @@ use tlslab_wire::reason::CountedReason;
 
 /// The accounting over all connections of a measurement.
 ///
-/// The identity `attempts = completed + sum(failed) + sum(unexpected) + in_flight_at_stop +
-/// lost_with_host` holds exactly.
+/// The identity `attempts = completed + sum(failed) + sum(unexpected) + abandoned +
+/// in_flight_at_stop + lost_with_host` holds exactly.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Outcomes {
     /// Connections in flight when the measurement began, and those started during it.
@@ -20,6 +20,10 @@ pub struct Outcomes {
     /// section 9.3; RFC 9113, section 9.1). They made fewer requests than the specification allows.
     #[serde(default)]
     pub closed_idle: u64,
+    /// Connections that their users abandoned, because the answer was not complete when their
+    /// patience ended. Neither completed nor failed.
+    #[serde(default)]
+    pub abandoned: u64,
     /// Connections that were still in flight when the measurement ended.
     pub in_flight_at_stop: u64,
     /// In a merged record: connections that were in flight on a generator at its last report before
@@ -56,12 +60,17 @@ impl Outcomes {
 
     /// All connections that ended during the measurement, however they ended.
     pub fn ended(&self) -> u64 {
-        self.completed + self.failures() + self.unexpected.values().sum::<u64>()
+        self.completed + self.troubled() + self.abandoned
     }
 
     /// The reasons of a class, most frequent first.
     pub fn reasons_of(&self, class: &str) -> impl Iterator<Item = &CountedReason> {
         self.reasons.iter().filter(move |counted| counted.class == class)
+    }
+
+    /// All failed and unexpected connections.
+    pub fn troubled(&self) -> u64 {
+        self.failures() + self.unexpected.values().sum::<u64>()
     }
 
     /// All failed connections.
@@ -74,6 +83,7 @@ impl Outcomes {
         self.attempts += other.attempts;
         self.completed += other.completed;
         self.closed_idle += other.closed_idle;
+        self.abandoned += other.abandoned;
         self.in_flight_at_stop += other.in_flight_at_stop;
         self.lost_with_host += other.lost_with_host;
         for (class, count) in &other.failed {
@@ -92,11 +102,12 @@ mod tests {
 
     #[test]
     fn merged_accounting_stays_balanced() {
-        let mut accounting = Outcomes { attempts: 3, completed: 2, ..Outcomes::default() };
+        let mut accounting =
+            Outcomes { attempts: 4, completed: 2, abandoned: 1, ..Outcomes::default() };
         accounting.failed.insert("reset".to_owned(), 1);
         let other = accounting.clone();
         accounting.merge(&other);
-        assert_eq!((accounting.attempts, accounting.failed["reset"]), (6, 2));
+        assert_eq!((accounting.attempts, accounting.failed["reset"]), (8, 2));
         assert!(accounting.balanced());
         accounting.in_flight_at_stop = 1;
         assert!(!accounting.balanced());

@@ -235,7 +235,8 @@ pub const CLIENTS: [&str; 2] = ["library", "minimal"];
 pub struct ClientTimes {
     /// Connections that this client completed.
     pub connections: u64,
-    /// The histograms of this client, named as in the record; `start_delay` is absent.
+    /// The histograms of this client, named as in the record; `start_delay` is absent, and with
+    /// patience the response times, which then are of users.
     pub histograms: BTreeMap<String, String>,
     /// Summaries of the same histograms.
     pub summaries: BTreeMap<String, Summary>,
@@ -296,22 +297,33 @@ pub const HISTOGRAMS: [&str; 8] = [
 ///
 /// Per started connection:
 /// - `start_delay`: intended until actual start of the TCP connection. An arrival that finds no
-///   free slot waits for one.
+///   free slot waits for one. Retries have none.
 ///
-/// Per completed connection, from its intended start:
+/// Per completed connection, from its intended start; with retries, from that of the user's first:
 /// - `response_established`: until the TLS handshake is complete.
 /// - `response_first_byte`: until the first byte of its first response.
 /// - `response`: until the last byte of its last response.
+///
+/// With patience the three also have a value for each user who gave up: the time until then, if the
+/// milestone was not reached, which is a lower bound (the value is censored).
 pub const OPEN_HISTOGRAMS: [&str; 4] =
     ["start_delay", "response_established", "response_first_byte", "response"];
 
-/// The accounting of the arrivals of an open loop: `arrivals = started + waiting_at_stop`, exactly.
+/// The histograms whose times belong to no client: the start delay does not depend on it, and with
+/// patience the response times are of users, who may have met neither client before they gave up.
+pub fn of_no_client(with_patience: bool) -> &'static [&'static str] {
+    &OPEN_HISTOGRAMS[..if with_patience { OPEN_HISTOGRAMS.len() } else { 1 }]
+}
+
+/// The accounting of the arrivals of an open loop: `arrivals = started + waiting_at_stop`, exactly;
+/// with patience, `+ users.left_waiting`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OpenLoop {
     /// Arrivals that were waiting when the measurement began, and arrivals due during the
     /// measurement.
     pub arrivals: u64,
-    /// Arrivals that were started: attempts, without the connections in flight at the start.
+    /// Arrivals that were started: attempts, without the connections in flight at the start, and
+    /// without retries.
     pub started: u64,
     /// Arrivals that found no free slot when they were due and had to wait.
     pub blocked: u64,
@@ -321,6 +333,63 @@ pub struct OpenLoop {
     pub offered_per_s: f64,
     /// Achieved rate, in started connections a second.
     pub achieved_per_s: f64,
+    /// With patience: how the users fared.
+    #[serde(default)]
+    pub users: Option<Users>,
+}
+
+/// The users of an open loop with patience. A user is an arrival with its retries; users whose
+/// connections were in flight when the measurement began count, too. `arrived =
+/// answered_at_first + answered_after_retry + gave_up + failed + unfinished`, exactly.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Users {
+    /// Connections in flight when the measurement began, and the arrivals.
+    pub arrived: u64,
+    /// Users whose first connection completed.
+    pub answered_at_first: u64,
+    /// Users of whom a later connection completed.
+    pub answered_after_retry: u64,
+    /// Users who abandoned their last connection, or waited in vain for one.
+    pub gave_up: u64,
+    /// Of those who gave up: arrivals for which no slot was free until their patience ended. They do
+    /// not come back.
+    pub left_waiting: u64,
+    /// Users whose last connection failed, or had an unexpected handshake.
+    pub failed: u64,
+    /// Users who were still waiting when the measurement ended.
+    pub unfinished: u64,
+    /// Connections of users who came back: attempts beyond the offered load.
+    pub retries: u64,
+}
+
+impl Users {
+    /// Users who got an answer in the end.
+    pub fn answered(&self) -> u64 {
+        self.answered_at_first + self.answered_after_retry
+    }
+
+    /// Users whose wait ended in the measurement, one way or another.
+    pub fn decided(&self) -> u64 {
+        self.answered() + self.gave_up + self.failed
+    }
+
+    /// True if the identity holds.
+    pub fn balanced(&self) -> bool {
+        self.arrived == self.decided() + self.unfinished && self.left_waiting <= self.gave_up
+    }
+}
+
+impl std::ops::AddAssign for Users {
+    fn add_assign(&mut self, other: Self) {
+        self.arrived += other.arrived;
+        self.answered_at_first += other.answered_at_first;
+        self.answered_after_retry += other.answered_after_retry;
+        self.gave_up += other.gave_up;
+        self.left_waiting += other.left_waiting;
+        self.failed += other.failed;
+        self.unfinished += other.unfinished;
+        self.retries += other.retries;
+    }
 }
 
 /// One step of a measurement in steps. A connection counts in the step in which it ends.
@@ -342,6 +411,9 @@ pub struct StepResult {
     pub failed: BTreeMap<String, u64>,
     /// Connections of the step with an unexpected handshake, by the fact that differed.
     pub unexpected: BTreeMap<String, u64>,
+    /// Connections abandoned in the step.
+    #[serde(default)]
+    pub abandoned: u64,
     /// Requests answered in the step.
     pub requests: u64,
     /// Processor time of the workers in the step.
@@ -359,7 +431,8 @@ pub struct FlightTimes {
     pub within_s: f64,
     /// Before the measurement: by connections that were in flight when the measurement began.
     pub before_s: f64,
-    /// By connections that failed or were unexpected during the measurement, since their start.
+    /// By connections that failed, were unexpected or were abandoned during the measurement, since
+    /// their start.
     pub troubled_s: f64,
     /// By connections that were in flight when the measurement ended, since their start.
     pub unfinished_s: f64,
@@ -408,6 +481,9 @@ pub struct CountedName {
     pub failed: u64,
     /// Connections with an unexpected handshake.
     pub unexpected: u64,
+    /// Abandoned connections.
+    #[serde(default)]
+    pub abandoned: u64,
 }
 
 /// One of several URLs, with its requests.
@@ -511,7 +587,7 @@ pub struct Interval {
     pub seconds: f64,
     /// Connections completed in the slice.
     pub completed: u64,
-    /// Connections of the slice that failed or were unexpected.
+    /// Connections of the slice that failed, were unexpected or were abandoned.
     pub failed: u64,
     /// Processor time of the workers in the slice.
     pub cpu: CpuTime,

@@ -14,7 +14,7 @@ pub use self::script::Script;
 use self::sequential::Sequential;
 use self::turn::Next;
 pub use self::turn::{Context, Turn, Wait};
-use crate::recorder::{Milestones, SLOW_CONNECT};
+use crate::recorder::{Attempt, Milestones, SLOW_CONNECT};
 use crate::trace::TracedConnection;
 use tlslab_contract::record::{Bytes, Confirmation};
 use tlslab_contract::spec::{Close, Finished};
@@ -47,8 +47,8 @@ pub struct Start {
     pub number: u64,
     /// The requested kind of handshake.
     pub wanted: HandshakeKind,
-    /// The instant at which the connection was due in an open loop; `None` otherwise.
-    pub intended: Option<Nanos>,
+    /// The user's attempt in an open loop; [`Attempt::NONE`] otherwise.
+    pub attempt: Attempt,
     /// The socket of an ended connection, to be used again; `None` for a new socket.
     pub socket: Option<Socket>,
 }
@@ -56,7 +56,7 @@ pub struct Start {
 impl Start {
     /// The start of a single connection: a full handshake, at once, on a new socket.
     pub fn full(number: u64) -> Self {
-        Self { number, wanted: HandshakeKind::Full, intended: None, socket: None }
+        Self { number, wanted: HandshakeKind::Full, attempt: Attempt::NONE, socket: None }
     }
 }
 
@@ -64,6 +64,7 @@ impl Start {
 pub struct Connection<S> {
     /// The connection's socket and session, with the state that its requests share.
     pub link: Link<S>,
+    attempt: Attempt,
     /// Bytes sent and received up to the end of the handshake.
     handshake_bytes: (u64, u64),
     /// Round trips to the first byte of the first response or, without a request, to what confirms
@@ -90,7 +91,7 @@ impl<S: Session> Connection<S> {
         clock: &C,
         start: Start,
     ) -> Result<Self, Failure> {
-        let intended = start.intended.unwrap_or_default();
+        let intended = start.attempt.arrived;
         let mut at = Milestones { intended, started: clock.now(), ..Milestones::default() };
         let socket = match start.socket {
             Some(socket) => socket.connect_again(script.address)?,
@@ -101,6 +102,7 @@ impl<S: Session> Connection<S> {
         }
         let mut connection = Self::new(socket, make_session()?, start.wanted, script, at);
         connection.link.place = script.place(start.number);
+        connection.attempt = start.attempt;
         Ok(connection)
     }
 
@@ -114,6 +116,7 @@ impl<S: Session> Connection<S> {
         let deadline = at.started + script.deadline(Step::Connect);
         Self {
             link: Link::new(socket, session, wanted, at, deadline),
+            attempt: Attempt::NONE,
             handshake_bytes: (0, 0),
             // The TCP connect.
             round_trips: 1,
@@ -127,6 +130,11 @@ impl<S: Session> Connection<S> {
 
     /// Advances the connection as far as the socket and the length of a turn allow.
     pub fn advance<C: Clock>(&mut self, context: &mut Context<'_, C>) -> Turn {
+        // The clock is read only for users with patience.
+        let gives_up_at = self.attempt.gives_up_at;
+        if gives_up_at < Nanos::MAX && context.clock.now() >= gives_up_at {
+            return self.end(Outcome::Abandoned, context);
+        }
         self.link.allow_reads(READS);
         loop {
             let link = &mut self.link;
@@ -151,8 +159,12 @@ impl<S: Session> Connection<S> {
         }
     }
 
-    /// Ends the connection if its step exceeded its deadline; `None` if it did not.
+    /// Ends the connection if its user's patience is over, or its step exceeded its deadline; `None`
+    /// otherwise.
     pub fn expire<C: Clock>(&mut self, now: Nanos, context: &mut Context<'_, C>) -> Option<Turn> {
+        if now >= self.attempt.gives_up_at {
+            return Some(self.end(Outcome::Abandoned, context));
+        }
         if now < self.link.deadline {
             return None;
         }
@@ -195,6 +207,11 @@ impl<S: Session> Connection<S> {
     /// True if the handshake is done and, without TLS, the TCP connection is established.
     pub fn is_open(&self) -> bool {
         self.link.at.secured > 0
+    }
+
+    /// The user's attempt.
+    pub fn attempt(&self) -> Attempt {
+        self.attempt
     }
 
     /// Requests with a complete response.
@@ -446,7 +463,7 @@ impl<S: Session> Connection<S> {
     pub fn reason(&self, outcome: Outcome) -> Option<Reason> {
         match outcome {
             // The class already names the alert.
-            Outcome::Completed | Outcome::Failed(Failure::Alert(_)) => None,
+            Outcome::Completed | Outcome::Abandoned | Outcome::Failed(Failure::Alert(_)) => None,
             Outcome::Failed(failure) if failure.is_of_http() => match &self.multiplexed {
                 Some(multiplexed) => multiplexed.reason(),
                 None => self.sequential.fault(),
@@ -476,8 +493,14 @@ impl<S: Session> Connection<S> {
     }
 
     fn end<C: Clock>(&mut self, outcome: Outcome, context: &mut Context<'_, C>) -> Turn {
-        if context.script.close == Close::Fin && outcome == Outcome::Completed {
-            self.close(context.plaintext);
+        match outcome {
+            Outcome::Completed if context.script.close == Close::Fin => {
+                self.close(context.plaintext);
+            }
+            // As a browser does. A server that reads the request later still works for it; after a
+            // reset, the server would find an error in its place.
+            Outcome::Abandoned => self.link.socket.end_with_fin(context.plaintext),
+            _ => {}
         }
         if let Some(recorder) = &mut context.recorder {
             recorder.names.count(self.link.session.asked_name(), outcome);

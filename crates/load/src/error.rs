@@ -8,7 +8,7 @@ use tlslab_system::clock::{MILLISECOND, Nanos};
 use tlslab_system::guard::GuardError;
 use tlslab_tls::BackendError;
 use tlslab_tls::identity::IdentityError;
-use tlslab_wire::outcome::{Failure, Mismatch, Outcome, Step};
+use tlslab_wire::outcome::{ABANDONED, Failure, Mismatch, Outcome, Step};
 
 /// An error that prevents a run.
 #[derive(Debug, thiserror::Error)]
@@ -131,10 +131,12 @@ impl RunError {
                 Outcome::Failed(failure) => failure.to_string(),
                 Outcome::Unexpected(fact) => format!("unexpected_{fact}"),
                 Outcome::Completed => "completed".to_owned(),
+                Outcome::Abandoned => ABANDONED.to_owned(),
             },
             Self::Priming(Outcome::Failed(failure)) => failure.to_string(),
             Self::Priming(Outcome::Unexpected(fact)) => format!("unexpected_{fact}"),
             Self::Priming(Outcome::Completed) => "no_tickets".to_owned(),
+            Self::Priming(Outcome::Abandoned) => ABANDONED.to_owned(),
             Self::Files { .. } => Failure::FilesExhausted.to_string(),
             Self::Source { .. } => "source".to_owned(),
             Self::Pin { .. } => "pin".to_owned(),
@@ -152,6 +154,7 @@ fn describe_priming(outcome: &Outcome) -> String {
     let why = match outcome {
         Outcome::Completed => "the server gave nothing to resume by".to_owned(),
         Outcome::Failed(failure) => failure.to_string(),
+        Outcome::Abandoned => ABANDONED.to_owned(),
         Outcome::Unexpected(fact) => format!("another {fact} than the one asked for"),
     };
     format!("the sessions to resume could not be collected: {why}")
@@ -185,5 +188,6 @@ fn describe_preflight(target: &str, error: &PreflightError) -> String {
         }
         (Outcome::Failed(failure), _) => format!("{target}: {failure}{words}"),
         (Outcome::Completed, _) => format!("{target}: the preflight completed"),
+        (Outcome::Abandoned, _) => format!("{target}: {ABANDONED}"),
     }
 }

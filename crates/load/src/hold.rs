@@ -27,7 +27,7 @@ use tlslab_tls::plain::PlainBackend;
 use tlslab_tls::rustls::RustlsBackend;
 use tlslab_tls::versions::versions;
 use tlslab_tls::{Backend, ClientSettings, Session};
-use tlslab_wire::outcome::Outcome;
+use tlslab_wire::outcome::{ABANDONED, Outcome};
 
 /// The identifier of the record format. The number changes if old readers would misread the new
 /// form.
@@ -308,6 +308,7 @@ impl Held<'_> {
             Outcome::Failed(failure) => failure.to_string(),
             Outcome::Unexpected(fact) => format!("unexpected_{fact}"),
             Outcome::Completed => "closed".to_owned(),
+            Outcome::Abandoned => ABANDONED.to_owned(),
         };
         *self.record.failed.entry(class).or_default() += 1;
     }

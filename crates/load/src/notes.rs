@@ -3,8 +3,10 @@
 use std::collections::BTreeSet;
 
 use tlslab_contract::accounting::Outcomes;
-use tlslab_contract::record::{CountedFacts, Kinds, Preflight, SessionsGiven, Supply, WorkerUsage};
-use tlslab_contract::spec::{RequestsPerConnection, RunSpec};
+use tlslab_contract::record::{
+    CountedFacts, Kinds, Preflight, SessionsGiven, Supply, Users, WorkerUsage,
+};
+use tlslab_contract::spec::{RequestsPerConnection, RunSpec, Stop};
 use tlslab_tls::{ClientSettings, Facts, HTTP_2};
 use tlslab_wire::names::{CipherSuite, TlsVersion};
 use tlslab_wire::wording::{counted, decimal, grouped};
@@ -66,6 +68,36 @@ pub fn closed_between(spec: &RunSpec, outcomes: &Outcomes, requests: u64) -> Opt
             grouped(closed_idle),
             counted(completed, "completed connection"),
             counted(requests, "request"),
+        )
+    })
+}
+
+/// Notes about users who gave up, and about a run in which nobody could.
+pub fn patience(spec: &RunSpec, users: Option<Users>) -> Option<String> {
+    let (users, each) = users.zip(spec.load.patience_ms)?;
+    let attempts = u64::from(spec.load.retries) + 1;
+    let seconds = |ms: u64| decimal(ms as f64 / 1e3, 1);
+    let longest = each * attempts;
+    if users.gave_up > 0 {
+        return Some(format!(
+            "{} gave up: no answer within {} s, in {} each at most. Response times count them with \
+             the time until then, which is a lower bound; all other times are of completed \
+             connections",
+            counted(users.gave_up, "user"),
+            seconds(each),
+            counted(attempts, "attempt"),
+        ));
+    }
+    let length = match spec.stop {
+        Stop::DurationMs(ms) => spec.warmup_ms + ms,
+        Stop::Count(_) => return None,
+    };
+    (longest >= length).then(|| {
+        format!(
+            "users give up for good after {} s, and the run was over after {} s with its warm-up: \
+             nobody could",
+            seconds(longest),
+            seconds(length)
         )
     })
 }

@@ -217,6 +217,11 @@ impl Pacing {
         })
     }
 
+    /// The instant at which the arrival that has waited longest was due.
+    pub fn oldest(&self) -> Option<Nanos> {
+        (self.waiting() > 0).then(|| self.starting.next())
+    }
+
     /// The number of arrivals that have begun to wait since the last call.
     pub fn newly_waiting(&mut self) -> u64 {
         let new = self.seen - self.counted.max(self.taken);
@@ -330,6 +335,7 @@ mod tests {
         let first = pacing.next_due();
         assert_eq!((pacing.look(first), pacing.waiting()), (0, 0));
         assert_eq!((pacing.look(SECOND + SECOND / 2), pacing.waiting()), (5, 5));
+        assert_eq!(pacing.oldest(), Some(first));
         assert_eq!(pacing.take(), Some(first));
         assert_eq!((pacing.newly_waiting(), pacing.newly_waiting()), (4, 0));
         assert_eq!((pacing.look(2 * SECOND), pacing.newly_waiting()), (5, 5));
@@ -337,6 +343,6 @@ mod tests {
         assert_eq!((pacing.look(9 * SECOND), pacing.next_due()), (2, Nanos::MAX));
         assert_eq!(pacing.newly_waiting(), 11);
         let taken = std::iter::from_fn(|| pacing.take()).count();
-        assert_eq!((taken, pacing.waiting()), (11, 0));
+        assert_eq!((taken, pacing.waiting(), pacing.oldest()), (11, 0, None));
     }
 }

@@ -23,11 +23,11 @@ use crate::recorder::Primed;
 use crate::start::{ImmediateStart, StartInstant, Starter};
 use crate::trace::Trace;
 use crate::watch::{Ending, Observer, Watched, ended, watch};
-use crate::worker::{Refill, Report, Share, Worker, WorkerStatus};
+use crate::worker::{Patience, Refill, Report, Share, Worker, WorkerStatus};
 use tlslab_contract::record::RunRecord;
 use tlslab_contract::spec::{CheckedSpec, Resume, RunSpec, Stop};
 use tlslab_system::backlog::Overflows;
-use tlslab_system::clock::{Clock, MonotonicClock, Nanos};
+use tlslab_system::clock::{Clock, MILLISECOND, MonotonicClock, Nanos};
 use tlslab_system::guard::{GuardError, Permit};
 use tlslab_system::processor::{pin, run_in_real_time};
 use tlslab_tls::choice::Choice;
@@ -257,6 +257,9 @@ fn share<'r>(
             let curve = Curve::new(rate, start, &schedule);
             Arrivals::new(curve, load.arrivals, load.seed, index, threads)
         }),
+        patience: load
+            .patience_ms
+            .map(|ms| Patience { each: ms * MILLISECOND, retries: load.retries }),
         count: match spec.stop {
             Stop::Count(count) => Some(mine(count)),
             Stop::DurationMs(_) => None,

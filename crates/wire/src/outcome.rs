@@ -222,6 +222,9 @@ pub fn http2_error_name(code: u32) -> Option<&'static str> {
     })
 }
 
+/// The name of [`Outcome::Abandoned`] in records.
+pub const ABANDONED: &str = "abandoned";
+
 /// The outcome of one connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
@@ -231,6 +234,8 @@ pub enum Outcome {
     Failed(Failure),
     /// The handshake was completed, but differs from the specification.
     Unexpected(Mismatch),
+    /// The user's patience ended before the answer was complete.
+    Abandoned,
 }
 
 #[cfg(test)]

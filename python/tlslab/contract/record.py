@@ -85,6 +85,7 @@ class Outcomes:
     in_flight_at_stop: int  # Connections that were still in flight when the measurement ended.
     failed: Mapping[str, int]  # Failed connections by class.
     unexpected: Mapping[str, int]
+    abandoned: int = 0
     closed_idle: int = 0
     lost_with_host: int = 0
     reasons: tuple[FailureReason, ...] = ()
@@ -154,7 +155,7 @@ class Interval:
     at_s: float  # Start of the slice, in seconds from the start of the measurement.
     seconds: float  # Length of the slice in seconds.
     completed: int  # Connections completed in the slice.
-    failed: int  # Connections of the slice that failed or were unexpected.
+    failed: int  # Connections of the slice that failed, were unexpected or were abandoned.
     cpu: CpuTime  # Processor time of the workers in the slice.
 
 
@@ -239,6 +240,7 @@ class HostFound:
 class LastTotals:
     """The last report of a lost generator: counts since the start of its measurement."""
 
+    abandoned: int = 0  # Abandoned connections.
     arrivals: int = 0  # Connections started.
     completed: int = 0  # Connections completed.
     failed: Mapping[str, int] = field(default_factory=dict)  # Failed connections by class.
@@ -257,9 +259,23 @@ class Lost:
 
 
 @dataclass(frozen=True)
+class Users:
+    """The users of an open loop with patience."""
+
+    arrived: int  # Connections in flight when the measurement began, and the arrivals.
+    answered_at_first: int  # Users whose first connection completed.
+    answered_after_retry: int  # Users of whom a later connection completed.
+    gave_up: int  # Users who abandoned their last connection, or waited in vain for one.
+    left_waiting: int
+    failed: int  # Users whose last connection failed, or had an unexpected handshake.
+    unfinished: int  # Users who were still waiting when the measurement ended.
+    retries: int  # Connections of users who came back: attempts beyond the offered load.
+
+
+@dataclass(frozen=True)
 class OpenLoop:
     """The accounting of the arrivals of an open loop: `arrivals = started + waiting_at_stop`,
-    exactly.
+    exactly; with patience, `+ users.left_waiting`.
     """
 
     arrivals: int
@@ -268,6 +284,7 @@ class OpenLoop:
     waiting_at_stop: int  # Arrivals that were still waiting when the measurement ended.
     offered_per_s: float  # Offered load, in arrivals a second.
     achieved_per_s: float  # Achieved rate, in started connections a second.
+    users: Users | None = None  # With patience: how the users fared.
 
 
 @dataclass(frozen=True)
@@ -339,6 +356,7 @@ class CountedName:
     completed: int  # Completed connections.
     failed: int  # Failed connections.
     unexpected: int  # Connections with an unexpected handshake.
+    abandoned: int = 0  # Abandoned connections.
 
 
 @dataclass(frozen=True)
@@ -365,6 +383,7 @@ class StepResult:
     requests: int  # Requests answered in the step.
     cpu: CpuTime  # Processor time of the workers in the step.
     summaries: Mapping[str, TimeSummary]  # Summaries of the histograms of the step.
+    abandoned: int = 0  # Connections abandoned in the step.
     rate: float | None = None  # Offered load in new connections a second; open loop only.
 
 

@@ -56,7 +56,8 @@ class OpenLoopRules:
     """Open loops at fractions of the maximum, with `trials` of each.
 
     The rate is int(maximum x fraction). `arrivals` is `constant` or `poisson`; `connections` is the
-    limit of connections in flight.
+    limit of connections in flight. `patience_ms`: how long a user waits for an answer; None for
+    ever. `retries`: how often a user comes back.
     """
 
     fractions: tuple[float, ...]
@@ -64,6 +65,13 @@ class OpenLoopRules:
     connections: int
     window: Window
     arrivals: str = "poisson"
+    patience_ms: int | None = None
+    retries: int = 0
+
+    @property
+    def is_steady(self) -> bool:
+        """Whether the warm-up is as long as a user may wait: before, fewer give up than later."""
+        return self.window.warmup_ms >= (self.patience_ms or 0) * (1 + self.retries)
 
 
 @dataclass(frozen=True)
@@ -194,7 +202,8 @@ class Step:
     Steps of the same `visit` share one start of the server. `repetition` counts within the stage,
     from 0. An open loop has a `rate` in connections/s, at `fraction` of the maximum. `serves`: the
     way in which the server lets sessions be resumed; `resume_ratio`: the share of connections that
-    resume. `generators`: the number of generators that make the load; None for one.
+    resume. `patience_ms`, `retries`: as in OpenLoopRules. `generators`: the number of generators
+    that make the load; None for one.
     """
 
     stage: Stage
@@ -205,6 +214,8 @@ class Step:
     rate: int | None = None
     fraction: float | None = None
     arrivals: str = "poisson"
+    patience_ms: int | None = None
+    retries: int = 0
     requests_per_connection: int | None = None
     serves: str = "none"
     resume_ratio: float | None = None

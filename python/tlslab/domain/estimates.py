@@ -49,6 +49,8 @@ ROUND_TRIPS = "round_trips"
 ROUND_TRIPS_RESUMED = "round_trips_resumed"
 SERVER_BUSY = "server_busy"
 CLIENT_BUSY = "client_busy"
+USERS_ANSWERED = "users_answered"
+USERS_GAVE_UP = "users_gave_up"
 CLIENT_LIMIT = "limit_ratio"
 SERVER_LIMIT = "server_limit_ratio"
 OPEN_REQUESTS = "keep_alive_requests_per_s"
@@ -278,6 +280,8 @@ _ROWS = (
     ),
     Quantity(SERVER_BUSY, SHARE, "share", _SERVER_SHARE, head="server busy", place=7),
     Quantity(CLIENT_BUSY, SHARE, "share", _CLIENT_SHARE),
+    Quantity(USERS_ANSWERED, SHARE, "share", "share of users who got an answer in the end"),
+    Quantity(USERS_GAVE_UP, SHARE, "share", "share of users who gave up for good"),
     Quantity(
         SERVER_LIMIT, RATIO, "share", f"{_SERVER_CPU} {_PRIMITIVES}",
         head="server CPU over the sum of primitives", place=2, hidden=True, of_server=True,
@@ -305,14 +309,14 @@ _BY_NAME = {row.name: row for row in _ROWS}
 def quantity(name: str) -> Quantity:
     """The row of an estimate; of an unknown one a row without properties, its name as text.
 
-    A time at a load, a share of the maximum in per cent, has the row of the time:
+    A time or a share at a load, a share of the maximum in per cent, has the row of the time:
     `response_ms_p99_at_40`.
     """
     if name in _BY_NAME:
         return _BY_NAME[name]
     time, _, load = name.partition(_AT)
     row = _BY_NAME.get(time)
-    if load and row is not None and row.dimension == "time":
+    if load and row is not None and row.dimension in ("time", "share"):
         label = f"{row.label} at {load} % of the maximum"
         return replace(row, name=name, label=label, of_maximum=True)
     return Quantity(name, "", "share", name.replace("_", " "))
@@ -329,7 +333,7 @@ def statistic(time: str, name: str) -> str:
 
 
 def at_load(estimate: str, fraction: float) -> str:
-    """The estimate of a time at a load, a share of the maximum: `response_ms_p99_at_40`."""
+    """The estimate of a time or a share at a load, `response_ms_p99_at_40`."""
     return f"{estimate}{_AT}{fraction * 100:g}"
 
 

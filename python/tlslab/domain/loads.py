@@ -146,7 +146,8 @@ def load_verdict(record: RunRecord, loop: OpenLoop, offered: float, shared: bool
     outcomes = record.outcomes
     if codes & {"interrupted", "littles_law", *POOL_OBJECTIONS} or not is_balanced(outcomes):
         return "invalid"
-    troubled = failures(outcomes) + mismatches(outcomes)
+    # A user who gave up has no answer, however short an objective finds the wait.
+    troubled = failures(outcomes) + mismatches(outcomes) + outcomes.abandoned
     if STALLED in codes or loop.blocked:
         return "overloaded"
     if troubled > FAILURES_LIMIT * (outcomes.completed + troubled):

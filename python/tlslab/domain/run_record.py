@@ -9,6 +9,7 @@ from tlslab.contract.record import (
     Outcomes,
     RunRecord,
     TimeSummary,
+    Users,
     Verdict,
     WorkerUsage,
 )
@@ -39,7 +40,7 @@ def reasons_of(outcomes: Outcomes, class_: str) -> tuple[FailureReason, ...]:
 
 
 def is_balanced(outcomes: Outcomes) -> bool:
-    """Whether attempts = completed + failed + unexpected + in flight + lost, exactly.
+    """Whether attempts = completed + failed + unexpected + abandoned + in flight + lost, exactly.
 
     And whether the reasons of each class that has any add up to it.
     """
@@ -50,8 +51,13 @@ def is_balanced(outcomes: Outcomes) -> bool:
         for name in {reason.class_ for reason in outcomes.reasons}
     )
     return whole and outcomes.attempts == (
-        ended + outcomes.in_flight_at_stop + outcomes.lost_with_host
+        ended + outcomes.abandoned + outcomes.in_flight_at_stop + outcomes.lost_with_host
     )
+
+
+def decided(users: Users) -> int:
+    """The users whose wait ended in the measurement, one way or another."""
+    return users.arrived - users.unfinished
 
 
 def load_histograms(record: RunRecord) -> Mapping[str, str]:

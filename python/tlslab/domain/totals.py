@@ -34,8 +34,9 @@ class Buckets:
 
 @dataclass(frozen=True)
 class Totals:
-    """The accounting: `arrivals` = `completed` + all `failed` + `unexpected` + `in_flight`.
+    """The accounting.
 
+    `arrivals` = `completed` + all `failed` + `unexpected` + `abandoned` + `in_flight`.
     `due` and `response` are None in a closed loop.
     """
 
@@ -48,13 +49,14 @@ class Totals:
     handshake: Buckets
     service: Buckets
     exchange: Buckets
+    abandoned: int = 0
     due: int | None = None
     response: Buckets | None = None
     cpu: CpuTime = field(default_factory=lambda: CpuTime(0, 0))
 
     @property
     def troubled(self) -> int:
-        """The number of connections that ended and did not complete."""
+        """The number of connections that failed or were unexpected."""
         return sum(self.failed.values()) + self.unexpected
 
     def plus(self, other: "Totals") -> "Totals":
@@ -66,6 +68,7 @@ class Totals:
             completed=self.completed + other.completed,
             failed={name: self.failed.get(name, 0) + other.failed.get(name, 0) for name in classes},
             unexpected=self.unexpected + other.unexpected,
+            abandoned=self.abandoned + other.abandoned,
             requests=self.requests + other.requests,
             in_flight=self.in_flight + other.in_flight,
             handshake=self.handshake.plus(other.handshake),

@@ -40,6 +40,7 @@ T = TypeVar("T")
 LIMIT_TRIALS = 100
 LIMIT_FRACTION = 5.0
 LIMIT_REQUESTS = 1_000_000
+LIMIT_RETRIES = 10  # As in the engine.
 ARRIVALS = ("constant", "poisson")
 
 OBJECTIVE_FORM = "must have the form p99<50ms, with p50, p90, p95, p99 or mean"
@@ -49,7 +50,9 @@ _WINDOW = ("warmup_ms", "measure_ms")
 _KEYS: Mapping[str, tuple[str, ...]] = {
     "search": ("first", "most", "growth", "step", "repeats", *_WINDOW),
     "maximum": ("trials", "most", "width", *_WINDOW),
-    "open_loop": ("fractions", "trials", "connections", "arrivals", *_WINDOW),
+    "open_loop": (
+        "fractions", "trials", "connections", "arrivals", "patience_ms", "retries", *_WINDOW,
+    ),
     "warm_up": ("connections", "most", "steady", "width", *_WINDOW),
     "remedies": (
         "resume", "resume_ratios", "requests_per_connection", "trials", "when", *_WINDOW,
@@ -125,12 +128,20 @@ def _open_loop(table: Table) -> OpenLoopRules:
     arrivals = table.text("arrivals") if "arrivals" in table else "poisson"
     if arrivals not in ARRIVALS:
         raise table.error(f"must be one of {', '.join(ARRIVALS)}", "arrivals")
+    patience_ms = (
+        table.integer("patience_ms", 1, LIMIT_WINDOW_MS) if "patience_ms" in table else None
+    )
+    retries = table.integer("retries", 0, LIMIT_RETRIES) if "retries" in table else 0
+    if retries and patience_ms is None:
+        raise table.error("needs patience_ms", "retries")
     return OpenLoopRules(
         fractions=table.numbers("fractions", 0.001, LIMIT_FRACTION),
         trials=table.integer("trials", 1, LIMIT_TRIALS),
         connections=table.integer("connections", 1, LIMIT_CONNECTIONS),
         window=_window(table),
         arrivals=arrivals,
+        patience_ms=patience_ms,
+        retries=retries,
     )
 
 
@@ -273,7 +284,7 @@ def _stage(stage: Any) -> Iterator[str]:
     for name, value in vars(stage).items():
         if isinstance(value, Window):
             yield from write_window(value)
-        elif value != {}:
+        elif value not in (None, {}):
             yield f"{name} = {toml(value)}"
 
 

@@ -249,6 +249,8 @@ class _Later:
             rate=_rate(self.maximum, fraction),
             fraction=fraction,
             arrivals=rules.arrivals,
+            patience_ms=rules.patience_ms,
+            retries=rules.retries,
         )
 
     def _remedies(self) -> Iterator[Step]:
@@ -279,7 +281,14 @@ class _Later:
             step = self._open_loop("validation", _visit(self.plan, after), repetition, fraction)
             # A single validation has no visit of its own if a cell has only one server.
             visit = step.visit if self.plan.fresh_server else 2
-            yield replace(step, visit=visit, window=rules.window, arrivals="constant")
+            yield replace(
+                step,
+                visit=visit,
+                window=rules.window,
+                arrivals="constant",
+                patience_ms=None,
+                retries=0,
+            )
 
 
 def resumes_by(resume: str, cell: Cell) -> str:

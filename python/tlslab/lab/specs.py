@@ -73,6 +73,8 @@ def step_spec(aim: Aim, profile: Profile, workload: Workload, step: Step) -> dic
             "realtime": aim.realtime,
             "seed": 1 + step.repetition,
         }
+        if step.patience_ms is not None:
+            spec["load"] |= {"patience_ms": step.patience_ms, "retries": step.retries}
     return spec
 
 

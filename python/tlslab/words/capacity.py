@@ -155,6 +155,24 @@ def _latency(values: Values, cells: Cells, summary: Summary) -> str:
     return text
 
 
+def _patience(values: Values, cells: Cells, summary: Summary) -> str:
+    of = "the highest rate that was measured" if values["open"] else "the maximum"
+    tries = counted(values["retries"] + 1, "attempt")
+    parts, nobody = [], []
+    for load, share in zip(values["loads"], values["shares"], strict=True):
+        if share.value == 0:
+            nobody.append(percent(load))
+            continue
+        least = "at least " if values["bound"] else ""
+        parts.append(f"at {percent(load)}, {least}{with_interval(share, absent='trials')}")
+    if nobody:
+        parts.append(f"at {joined(nobody)}, nobody")
+    return (
+        f"{_name(summary, cells[0])}: users who had no answer within {values['patience_s']:g} s "
+        f"gave up for good after {tries}; of {of}: {'; '.join(parts)}."
+    )
+
+
 def capacity_words(found: Any) -> str:
     """`up to 3,200/s, confirmed by 2 runs at 3,360/s; not at 3,528/s`."""
     load = figure(found.load.value)
@@ -300,6 +318,7 @@ SENTENCES: Sentences = {
     "platforms": _platforms,
     "variants": _variants,
     "latency": _latency,
+    "patience": _patience,
     "objective": _objective,
     "remedies": _remedies,
     "validation": _validation,

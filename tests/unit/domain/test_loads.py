@@ -147,6 +147,17 @@ def test_an_open_loop_must_complete_its_offered_load(
     assert load_verdict(record, record.open_loop, 3775.0, shared=False) == verdict
 
 
+def test_a_load_whose_users_give_up_was_not_carried() -> None:
+    record = loop(3775, 3700, 90.0)
+    assert record.open_loop is not None
+    for abandoned, verdict in ((3, "kept up"), (4, "overloaded")):
+        left = 75 - abandoned
+        outcomes = replace(record.outcomes, in_flight_at_stop=left, abandoned=abandoned)
+        found = replace(record, outcomes=outcomes)
+        assert is_balanced(outcomes)
+        assert load_verdict(found, record.open_loop, 3775.0, shared=False) == verdict
+
+
 def test_a_queue_of_before_the_measurement_hides_no_growth() -> None:
     """A queue that grows by 100/s in 1 s before a measurement of 5 s, and in it: 100 to 600."""
     record = loop(20_000, 19_500, 350.0)

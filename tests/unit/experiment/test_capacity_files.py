@@ -50,7 +50,9 @@ def test_a_written_experiment_is_read_back(quick: bool) -> None:
     experiment = load("capacity", "quick" if quick else "")
     settings = experiment.settings
     bare = replace(settings, remedies=None, validation=None, obsolete=None, objective=None)
-    for each in (experiment, replace(experiment, settings=bare)):
+    loop = replace(settings.open_loop, patience_ms=8000, retries=1)
+    patient = replace(settings, open_loop=loop)
+    for each in (experiment, *(replace(experiment, settings=s) for s in (bare, patient))):
         again = loads(dumps(each), "again.toml")
         assert replace(again, quick=each.quick) == each
 
@@ -63,6 +65,8 @@ def test_a_written_experiment_is_read_back(quick: bool) -> None:
         ("growth = 2.0", 'growth = "2"', "capacity.search.growth: must be a number"),
         ("most = 8", "most = 2", "must be a whole number from 5"),
         ('arrivals = "poisson"', 'arrivals = "normal"', "must be one of constant, poisson"),
+        ('arrivals = "poisson"', "retries = 1", "capacity.open_loop.retries: needs patience_ms"),
+        ('arrivals = "poisson"', "patience_ms = 0", "must be a whole number from 1"),
         ("fractions = [0.2, 0.4]", "fractions = []", "must be a list of numbers"),
         ("fractions = [0.2, 0.4]", "fractions = [0.2, 2]", "must have numbers from 0.001 to 1"),
         ('resume = "psk"', 'resume = "none"', "must be one of id, ticket, psk"),

@@ -35,6 +35,9 @@ def test_an_open_loop_has_its_rate_and_arrivals_of_its_own() -> None:
     assert spec["load"] == load
     spec = step_spec(replace(AIM, realtime=True), PROFILE, WORKLOAD, step)
     assert spec["load"] == load | {"realtime": True}
+    patient = replace(step, patience_ms=8000, retries=1)
+    spec = step_spec(AIM, PROFILE, WORKLOAD, patient)
+    assert spec["load"] == load | {"patience_ms": 8000, "retries": 1}
 
 
 def test_remedies_change_one_thing_each() -> None:

@@ -133,6 +133,8 @@ pub struct LastTotals {
     pub failed: BTreeMap<String, u64>,
     /// Connections with an unexpected handshake.
     pub unexpected: u64,
+    /// Abandoned connections.
+    pub abandoned: u64,
     /// Requests that were answered.
     pub requests: u64,
     /// Connections in flight.

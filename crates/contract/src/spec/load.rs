@@ -12,6 +12,9 @@ const STEPS_LIMIT: usize = 32;
 /// server address.
 const RATE_LIMIT: f64 = 1_000_000.0;
 
+/// The most retries: a user who reloads more often is a program.
+const RETRIES_LIMIT: u32 = 10;
+
 /// The smallest `open_within_ms`: open connections are counted 20 times a second.
 const OPEN_WITHIN_LEAST: u64 = 100;
 
@@ -38,6 +41,12 @@ pub struct LoadSpec {
     /// so that no handshake reaches into the measurement. The run fails if some are not open in
     /// time. 0: the warm-up begins at once.
     pub open_within_ms: u64,
+    /// Open loop: how long a user waits for a complete answer, in milliseconds, counted from the
+    /// intended start. Then the connection is closed, and counted as abandoned. Absent: forever.
+    pub patience_ms: Option<u64>,
+    /// Open loop with patience: how often a user comes back, at once and with new patience, after
+    /// an abandoned or a failed connection.
+    pub retries: u32,
     /// Think time in microseconds: pause between a response and the next request on its connection.
     pub think_us: u64,
     /// Number of connections whose event times are kept for a trace: the first N of each worker's
@@ -54,6 +63,8 @@ impl Default for LoadSpec {
             seed: 1,
             connection_steps: Vec::new(),
             open_within_ms: 0,
+            patience_ms: None,
+            retries: 0,
             think_us: 0,
             trace: 0,
         }
@@ -145,6 +156,14 @@ pub enum LoadError {
     OpenWithin,
     #[error("open_within_ms needs unlimited requests on a connection, and no steps")]
     NothingToOpen,
+    #[error("patience needs a rate: in a closed loop nobody else arrives while users wait")]
+    PatienceInClosedLoop,
+    #[error("a run with patience ends by time, not by count; give stop.duration_ms")]
+    CountOfPatience,
+    #[error("retries need patience; give patience_ms")]
+    RetriesWithoutPatience,
+    #[error("{0} retries are too many; {RETRIES_LIMIT} at most")]
+    TooManyRetries(u32),
     #[error("think time needs several requests on a connection; raise requests_per_connection")]
     NothingToThink,
 }
@@ -162,6 +181,7 @@ impl LoadSpec {
     pub(super) fn check(&self, spec: &RunSpec) -> Result<(), SpecError> {
         self.check_rate()?;
         self.check_steps(spec)?;
+        self.check_patience(spec)?;
         let long = match &self.rate {
             Some(Rate::Ramp(ramp)) if ramp.over_ms == 0 => {
                 return Err(SpecError::Zero { field: "load.rate.ramp.over_ms" });
@@ -169,6 +189,7 @@ impl LoadSpec {
             Some(Rate::Ramp(ramp)) if ramp.over_ms > TIME_LIMIT_MS => "load.rate.ramp.over_ms",
             _ if self.think_us > TIME_LIMIT_MS * 1000 => "load.think_us",
             _ if self.open_within_ms > TIME_LIMIT_MS => "load.open_within_ms",
+            _ if self.patience_ms > Some(TIME_LIMIT_MS) => "load.patience_ms",
             _ => "",
         };
         if !long.is_empty() {
@@ -211,6 +232,19 @@ impl LoadSpec {
         }
     }
 
+    fn check_patience(&self, spec: &RunSpec) -> Result<(), SpecError> {
+        let error = match self.patience_ms {
+            None if self.retries > 0 => LoadError::RetriesWithoutPatience,
+            None => return Ok(()),
+            Some(0) => return Err(SpecError::Zero { field: "load.patience_ms" }),
+            Some(_) if self.rate.is_none() => LoadError::PatienceInClosedLoop,
+            Some(_) if matches!(spec.stop, Stop::Count(_)) => LoadError::CountOfPatience,
+            Some(_) if self.retries > RETRIES_LIMIT => LoadError::TooManyRetries(self.retries),
+            Some(_) => return Ok(()),
+        };
+        Err(error.into())
+    }
+
     fn check_steps(&self, spec: &RunSpec) -> Result<(), LoadError> {
         let count = self.steps();
         if count > STEPS_LIMIT {
@@ -250,6 +284,7 @@ mod tests {
             r#"{"rate":{"constant":0.5}}"#,
             r#"{"rate":{"ramp":{"from":0,"to":500,"over_ms":1000}}}"#,
             r#"{"rate":{"steps":[100,200]},"arrivals":"poisson","seed":7}"#,
+            r#"{"rate":{"constant":5},"patience_ms":8000,"retries":10}"#,
         ] {
             assert_eq!(check(good, SECOND), Ok(()), "{good}");
         }
@@ -285,6 +320,11 @@ mod tests {
             (r#"{"connection_steps":[2],"rate":{"constant":1}}"#, SECOND, "exclude each other"),
             (r#"{"rate":{"constant":1}}"#, endless, "closed loop"),
             (r#"{"think_us":5}"#, SECOND, "several requests"),
+            (r#"{"patience_ms":5}"#, SECOND, "patience needs a rate"),
+            (r#"{"rate":{"constant":1},"patience_ms":0}"#, SECOND, "at least 1"),
+            (r#"{"rate":{"constant":1},"patience_ms":1}"#, count, "ends by time"),
+            (r#"{"rate":{"constant":1},"retries":1}"#, SECOND, "retries need patience"),
+            (r#"{"rate":{"constant":1},"patience_ms":1,"retries":11}"#, SECOND, "10 at most"),
             (&many, SECOND, "32 at most"),
             (&ramp(0), SECOND, "over_ms must be at least 1"),
             (&ramp(u64::MAX), SECOND, "over_ms must not be longer"),

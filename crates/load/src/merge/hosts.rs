@@ -85,6 +85,7 @@ pub fn last_outcomes(totals: &LastTotals) -> Outcomes {
         completed: totals.completed,
         lost_with_host: totals.in_flight,
         failed: totals.failed.clone(),
+        abandoned: totals.abandoned,
         unexpected: unexpected.into_iter().collect(),
         ..Outcomes::default()
     };

@@ -218,6 +218,7 @@ fn joined_names<'r>(mut records: impl Iterator<Item = &'r RunRecord>) -> Vec<Cou
             mine.completed += theirs.completed;
             mine.failed += theirs.failed;
             mine.unexpected += theirs.unexpected;
+            mine.abandoned += theirs.abandoned;
         }
     }
     names
@@ -286,6 +287,10 @@ fn joined_open_loop<'r>(records: impl Iterator<Item = &'r RunRecord>) -> Option<
             waiting_at_stop: mine.waiting_at_stop + theirs.waiting_at_stop,
             offered_per_s: mine.offered_per_s + theirs.offered_per_s,
             achieved_per_s: mine.achieved_per_s + theirs.achieved_per_s,
+            users: mine.users.zip(theirs.users).map(|(mut mine, theirs)| {
+                mine += theirs;
+                mine
+            }),
         })
     })?
 }
@@ -308,6 +313,7 @@ fn joined_steps<'r>(records: impl Iterator<Item = &'r RunRecord>) -> Vec<StepRes
             mine.completed += theirs.completed;
             add_counts(&mut mine.failed, &theirs.failed);
             add_counts(&mut mine.unexpected, &theirs.unexpected);
+            mine.abandoned += theirs.abandoned;
             mine.requests += theirs.requests;
             mine.cpu += theirs.cpu;
         }

@@ -224,6 +224,7 @@ fn steps_that_some_generators_did_not_reach_are_kept() {
         completed: started,
         failed: BTreeMap::new(),
         unexpected: BTreeMap::new(),
+        abandoned: 0,
         requests: started,
         cpu: CpuTime::default(),
         summaries: BTreeMap::new(),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use hdrhistogram::Histogram;
 use tlslab_contract::histogram::{decoded, encoded, summary};
-use tlslab_contract::record::{CLIENTS, ClientTimes, CountedUrl, RunRecord, Summary};
+use tlslab_contract::record::{CLIENTS, ClientTimes, CountedUrl, RunRecord, Summary, of_no_client};
 
 use super::{MergeError, Named, only_client};
 
@@ -39,7 +39,7 @@ pub fn joined_clients(parts: &[Named]) -> Result<BTreeMap<String, ClientTimes>, 
             add(&mut mine.1, name, times)
         };
         if record.clients.is_empty() && record.outcomes.completed > 0 {
-            let times = without_delay(&record.histograms);
+            let times = of_one_client(record);
             take(only_client(record), record.outcomes.completed, &times)?;
         }
         for client in CLIENTS {
@@ -87,9 +87,11 @@ fn joined_url(parts: &[Named], place: usize) -> Result<CountedUrl, MergeError> {
     })
 }
 
-/// The histograms without the start delay, which belongs to no client.
-fn without_delay(histograms: &BTreeMap<String, String>) -> BTreeMap<String, String> {
-    let of_client = histograms.iter().filter(|(name, _)| *name != "start_delay");
+/// The histograms of a record whose connections one client made: without those that belong to no
+/// client.
+fn of_one_client(record: &RunRecord) -> BTreeMap<String, String> {
+    let left_out = of_no_client(record.spec.load.patience_ms.is_some());
+    let of_client = record.histograms.iter().filter(|(name, _)| !left_out.contains(&name.as_str()));
     of_client.map(|(name, text)| (name.clone(), text.clone())).collect()
 }
 

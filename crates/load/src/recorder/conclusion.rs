@@ -1,8 +1,9 @@
 //! Converts recorders into the fields of a record.
 
 use std::collections::BTreeMap;
+use std::mem;
 
-use super::histograms::Time;
+use super::histograms::{Histograms, Time};
 use super::names::Names;
 use super::pages::Pages;
 use super::part::Part;
@@ -13,7 +14,7 @@ use super::{ArrivalAccounting, Flight};
 use tlslab_contract::accounting::Outcomes;
 use tlslab_contract::record::{
     Bytes, CLIENTS, ClientTimes, ConfirmedBy, CountedFacts, CountedName, CountedUrl, Interval,
-    Kinds, OpenLoop, RoundTrips, StepResult, Summary,
+    Kinds, OpenLoop, RoundTrips, StepResult, Summary, Users,
 };
 use tlslab_contract::spec::RunSpec;
 use tlslab_contract::spec::load::Rate;
@@ -61,6 +62,7 @@ pub struct Notes {
     pub in_flight_at_stop: u64,
     pub waits_at_stop: Vec<Nanos>,
     pub arrivals: ArrivalAccounting,
+    pub users: Users,
     pub flight: Flight,
     pub slow_connects: u64,
     pub completed: u64,
@@ -76,10 +78,10 @@ pub struct Notes {
 
 impl Conclusion {
     /// Converts the notes into fields of a record.
-    pub fn of(notes: Notes, spec: &RunSpec) -> Self {
+    pub fn of(mut notes: Notes, spec: &RunSpec) -> Self {
         let steps = step_results(&notes.parts, spec);
         // The memory of each step is freed as soon as the step is converted.
-        let mut parts = notes.parts.into_iter();
+        let mut parts = mem::take(&mut notes.parts).into_iter();
         let mut whole = parts.next().unwrap_or_else(|| Part::new(spec.load.rate.is_some()));
         parts.for_each(|part| whole.merge(&part));
         let mut outcomes = Outcomes {
@@ -91,8 +93,9 @@ impl Conclusion {
         };
         whole.add_failures_to(&mut outcomes);
         outcomes.reasons = notes.reasons.of(&outcomes);
-        let clients = clients(&whole);
-        let Part { started, requests, histograms: [mut times, minimal], .. } = whole;
+        let clients = clients(&whole, spec.load.patience_ms.is_some());
+        let open_loop = spec.load.rate.is_some().then(|| open_loop(&notes, whole.started, spec));
+        let Part { requests, histograms: [mut times, minimal], .. } = whole;
         times.merge(&minimal);
         drop(minimal);
         Self {
@@ -111,7 +114,7 @@ impl Conclusion {
             histograms: times.encoded(),
             summaries: times.summaries(),
             clients,
-            open_loop: spec.load.rate.is_some().then(|| open_loop(notes.arrivals, started)),
+            open_loop,
             flight: notes.flight,
             carried: notes.carried,
             slow_connects: notes.slow_connects,
@@ -122,9 +125,15 @@ impl Conclusion {
     }
 }
 
-/// The accounting of arrivals.
-fn open_loop(arrivals: ArrivalAccounting, started: u64) -> OpenLoop {
-    let ArrivalAccounting { due, blocked, waiting_at_stop, window } = arrivals;
+/// The accounting of arrivals and, with patience, of their users.
+fn open_loop(notes: &Notes, started: u64, spec: &RunSpec) -> OpenLoop {
+    let ArrivalAccounting { due, blocked, waiting_at_stop, window } = notes.arrivals;
+    let started = started - notes.users.retries;
+    let users = Users {
+        arrived: notes.carried + due,
+        unfinished: notes.in_flight_at_stop + waiting_at_stop,
+        ..notes.users
+    };
     let seconds = window.max(1) as f64 / SECOND as f64;
     let rate = |count: u64| count as f64 / seconds;
     OpenLoop {
@@ -134,6 +143,7 @@ fn open_loop(arrivals: ArrivalAccounting, started: u64) -> OpenLoop {
         waiting_at_stop,
         offered_per_s: rate(due),
         achieved_per_s: rate(started),
+        users: spec.load.patience_ms.map(|_| users),
     }
 }
 
@@ -163,11 +173,14 @@ fn counted_facts(facts: &[(Option<Negotiated>, u64)]) -> Vec<CountedFacts> {
 
 /// Times by the client that made the connections. Empty if one client made all, because the
 /// histograms of all connections then hold its times.
-fn clients(whole: &Part) -> BTreeMap<String, ClientTimes> {
+fn clients(whole: &Part, with_patience: bool) -> BTreeMap<String, ClientTimes> {
     let counts = whole.histograms.each_ref().map(|times| times.count(Time::Service));
     if counts.contains(&0) {
         return BTreeMap::new();
     }
     let named = CLIENTS.iter().zip(&whole.histograms).zip(counts);
-    named.map(|((name, times), count)| ((*name).to_owned(), times.of_client(count))).collect()
+    let times = |((name, times), count): ((&&str, &Histograms), u64)| {
+        ((*name).to_owned(), times.of_client(count, with_patience))
+    };
+    named.map(times).collect()
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use hdrhistogram::Histogram;
 
 use tlslab_contract::histogram::{empty_histogram, encoded, summary};
-use tlslab_contract::record::{ClientTimes, HISTOGRAMS, OPEN_HISTOGRAMS, Summary};
+use tlslab_contract::record::{ClientTimes, HISTOGRAMS, OPEN_HISTOGRAMS, Summary, of_no_client};
 use tlslab_system::clock::Nanos;
 
 /// The kinds of time with a histogram, in the order of [`HISTOGRAMS`], then of [`OPEN_HISTOGRAMS`].
@@ -55,13 +55,12 @@ impl Histograms {
         names.zip(&self.0)
     }
 
-    /// The histograms in the form of a record for one of two clients. `start_delay` is left out
-    /// because it does not depend on the client.
-    pub fn of_client(&self, connections: u64) -> ClientTimes {
-        let delay = OPEN_HISTOGRAMS[0];
+    /// The histograms in the form of a record for one of two clients, without those of no client.
+    pub fn of_client(&self, connections: u64, with_patience: bool) -> ClientTimes {
+        let left_out = of_no_client(with_patience);
         let (mut histograms, mut summaries) = (self.encoded(), self.summaries());
-        histograms.remove(delay);
-        summaries.remove(delay);
+        histograms.retain(|name, _| !left_out.contains(&name.as_str()));
+        summaries.retain(|name, _| !left_out.contains(&name.as_str()));
         ClientTimes { connections, histograms, summaries }
     }
 

@@ -28,7 +28,7 @@ use self::statuses::Statuses;
 pub use self::totals::Totals;
 use crate::trace::Trace;
 use tlslab_contract::record::{
-    Bytes, ConfirmedBy, CpuTime, FlightTimes, Interval, Kinds, add_slices,
+    Bytes, ConfirmedBy, CpuTime, FlightTimes, Interval, Kinds, Users, add_slices,
 };
 use tlslab_contract::spec::RunSpec;
 use tlslab_system::clock::{MILLISECOND, Nanos, SECOND};
@@ -57,6 +57,22 @@ pub struct Milestones {
     pub first_answered: Nanos,
 }
 
+/// One attempt of a user in an open loop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Attempt {
+    /// The instant at which the user arrived: the intended start of the first attempt.
+    pub arrived: Nanos,
+    /// The number of attempts before this one.
+    pub retry: u32,
+    /// The instant at which the user gives up; `Nanos::MAX` without patience.
+    pub gives_up_at: Nanos,
+}
+
+impl Attempt {
+    /// No attempt of a user in an open loop: nobody gives up.
+    pub const NONE: Self = Self { arrived: 0, retry: 0, gives_up_at: Nanos::MAX };
+}
+
 /// A complete response with an expected status.
 #[derive(Debug, Clone, Copy)]
 pub struct Answer {
@@ -79,7 +95,8 @@ pub struct Primed {
     pub sessions: u64,
 }
 
-/// The accounting of arrivals in an open loop: `due = started + waiting_at_stop`, exactly.
+/// The accounting of arrivals in an open loop: `due = started + waiting_at_stop`, exactly; with
+/// patience, `+ users.left_waiting`.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ArrivalAccounting {
     /// Arrivals that were waiting when the measurement began, and arrivals due during the
@@ -102,7 +119,7 @@ pub struct Flight {
     pub within: u128,
     /// Before the measurement: by connections that were in flight when the measurement began.
     pub before: u128,
-    /// By connections that failed or were unexpected during the measurement, since their start.
+    /// By connections that did not complete, ended during the measurement, since their start.
     pub troubled: u128,
     /// By connections that were in flight when the measurement ended, since their start.
     pub unfinished: u128,
@@ -159,6 +176,8 @@ pub struct Recorder {
     pub waits_at_stop: Vec<Nanos>,
     /// In an open loop: the accounting of arrivals.
     pub arrivals: ArrivalAccounting,
+    /// With patience: how the users fared, and their retries.
+    users: Users,
     /// The time that connections spent in flight.
     pub flight: Flight,
     /// Connections whose TCP connect took [`SLOW_CONNECT`] or longer, established or not.
@@ -199,6 +218,7 @@ impl Recorder {
             in_flight_at_stop: 0,
             waits_at_stop: Vec::new(),
             arrivals: ArrivalAccounting::default(),
+            users: Users::default(),
             flight: Flight::default(),
             slow_connects: 0,
             completed: 0,
@@ -228,6 +248,52 @@ impl Recorder {
     pub fn due(&mut self, count: u64) {
         self.arrivals.due += count;
         self.second.due += count;
+    }
+
+    /// Counts a connection of a user who came back.
+    pub fn came_back(&mut self) {
+        self.users.retries += 1;
+    }
+
+    /// Counts arrivals that waited for a slot until their patience ended, and records this time,
+    /// which is a lower bound of each of their response times.
+    pub fn left_waiting(&mut self, count: u64, patience: Nanos, requests: bool) {
+        self.users.left_waiting += count;
+        for _ in 0..count {
+            self.gave_up(&Milestones::default(), patience, requests);
+        }
+    }
+
+    /// Counts the user whose attempt ended so, and who does not come back.
+    pub fn user_left(
+        &mut self,
+        attempt: Attempt,
+        outcome: Outcome,
+        at: &Milestones,
+        requests: bool,
+    ) {
+        match outcome {
+            Outcome::Completed if attempt.retry == 0 => self.users.answered_at_first += 1,
+            Outcome::Completed => self.users.answered_after_retry += 1,
+            Outcome::Failed(_) | Outcome::Unexpected(_) => self.users.failed += 1,
+            Outcome::Abandoned => self.gave_up(at, attempt.gives_up_at, requests),
+        }
+    }
+
+    /// Counts a user who gave up at this instant. The time until then is a lower bound of each
+    /// response time whose milestone was not reached. Without a request there is no first byte.
+    fn gave_up(&mut self, at: &Milestones, gives_up_at: Nanos, requests: bool) {
+        self.users.gave_up += 1;
+        let wait = gives_up_at - at.intended;
+        self.second.response.saturating_record(wait);
+        self.second.times.response.note(wait);
+        let since = |instant: Nanos| if instant == 0 { wait } else { instant - at.intended };
+        let histograms = self.parts[self.step].of(false);
+        histograms.note(Time::Response, wait);
+        histograms.note(Time::ResponseEstablished, since(at.secured));
+        if requests {
+            histograms.note(Time::ResponseFirstByte, since(at.first_answered));
+        }
     }
 
     /// Counts a started connection. `delay` is its start delay in an open loop.
@@ -317,7 +383,7 @@ impl Recorder {
         }
     }
 
-    /// Records a failed or unexpected connection.
+    /// Records a connection that did not complete.
     pub fn troubled(&mut self, outcome: Outcome, facts: Option<Negotiated>) {
         self.troubled += 1;
         self.second.trouble(outcome);
@@ -365,7 +431,7 @@ impl Recorder {
         self.carried + self.parts.iter().map(|part| part.started).sum::<u64>()
     }
 
-    /// Connections that have ended so far: completed, and failed or unexpected.
+    /// Connections that have ended so far: completed, and others.
     pub fn ended(&self) -> (u64, u64) {
         (self.completed, self.troubled)
     }
@@ -415,6 +481,7 @@ impl Recorder {
         self.arrivals.blocked += other.arrivals.blocked;
         self.arrivals.waiting_at_stop += other.arrivals.waiting_at_stop;
         self.arrivals.window = self.arrivals.window.max(other.arrivals.window);
+        self.users += other.users;
         self.flight.merge(&other.flight);
         self.slow_connects += other.slow_connects;
         self.completed += other.completed;
@@ -442,6 +509,7 @@ impl Recorder {
             in_flight_at_stop: self.in_flight_at_stop,
             waits_at_stop: self.waits_at_stop,
             arrivals: self.arrivals,
+            users: self.users,
             flight: self.flight,
             slow_connects: self.slow_connects,
             completed: self.completed,

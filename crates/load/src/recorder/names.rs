@@ -13,6 +13,7 @@ struct Counts {
     completed: u64,
     failed: u64,
     unexpected: u64,
+    abandoned: u64,
 }
 
 impl Names {
@@ -26,6 +27,7 @@ impl Names {
             Outcome::Completed => counts.completed += 1,
             Outcome::Failed(_) => counts.failed += 1,
             Outcome::Unexpected(_) => counts.unexpected += 1,
+            Outcome::Abandoned => counts.abandoned += 1,
         }
     }
 
@@ -36,6 +38,7 @@ impl Names {
             mine.completed += theirs.completed;
             mine.failed += theirs.failed;
             mine.unexpected += theirs.unexpected;
+            mine.abandoned += theirs.abandoned;
         }
     }
 
@@ -44,8 +47,8 @@ impl Names {
         let none = Counts::default();
         let counts = (0..).map(|place| self.0.get(place).unwrap_or(&none));
         let counted = |(name, counts): (&String, &Counts)| {
-            let Counts { completed, failed, unexpected } = *counts;
-            CountedName { name: name.clone(), completed, failed, unexpected }
+            let Counts { completed, failed, unexpected, abandoned } = *counts;
+            CountedName { name: name.clone(), completed, failed, unexpected, abandoned }
         };
         names.iter().zip(counts).map(counted).collect()
     }

@@ -75,12 +75,16 @@ impl Part {
         self.cpu += other.cpu;
     }
 
-    /// Adds the counts of failed and unexpected connections to an accounting.
+    /// Adds the counts of connections that did not complete to an accounting.
     pub fn add_failures_to(&self, accounting: &mut Outcomes) {
         for (outcome, count) in self.troubles.each() {
             let (classes, class) = match outcome {
                 Outcome::Failed(failure) => (&mut accounting.failed, failure.to_string()),
                 Outcome::Unexpected(fact) => (&mut accounting.unexpected, fact.to_string()),
+                Outcome::Abandoned => {
+                    accounting.abandoned += count;
+                    continue;
+                }
                 Outcome::Completed => continue,
             };
             *classes.entry(class).or_default() += count;
@@ -100,6 +104,7 @@ impl Part {
             completed: self.completed,
             failed: accounting.failed,
             unexpected: accounting.unexpected,
+            abandoned: accounting.abandoned,
             requests: self.requests,
             cpu: self.cpu,
             summaries: self.whole().summaries(),

@@ -56,7 +56,7 @@ impl Reasons {
             let class = match outcome {
                 Outcome::Failed(failure) => failure.to_string(),
                 Outcome::Unexpected(fact) => fact.to_string(),
-                Outcome::Completed => continue,
+                Outcome::Completed | Outcome::Abandoned => continue,
             };
             let (reason, count, examples) = (name.to_string(), *count, examples.clone());
             let counted = CountedReason { class: class.clone(), reason, count, examples };

@@ -32,7 +32,7 @@ pub struct Second {
     pub completed: u64,
     /// Connections that failed or were unexpected.
     pub failed: u64,
-    /// Failed and unexpected connections, by outcome.
+    /// Connections that did not complete, by outcome.
     pub troubles: Troubles,
     /// Requests answered.
     pub requests: u64,
@@ -83,7 +83,7 @@ impl Second {
 
     /// Counts a connection that did not complete.
     pub(super) fn trouble(&mut self, outcome: Outcome) {
-        self.failed += 1;
+        self.failed += u64::from(outcome != Outcome::Abandoned);
         self.troubles.add(outcome, 1);
     }
 

@@ -6,6 +6,7 @@ use super::*;
 use tlslab_contract::spec::Resume;
 use tlslab_tls::KeyExchangeGroup;
 use tlslab_wire::names::{CipherSuite, TlsVersion};
+use tlslab_wire::outcome::Failure;
 
 fn negotiated(group: u16) -> Negotiated {
     Negotiated {
@@ -50,6 +51,48 @@ fn worker(times: u64) -> Recorder {
     recorder.flight =
         Flight { within: of(29), before: of(31), troubled: of(37), unfinished: of(41) };
     recorder
+}
+
+#[test]
+fn a_user_who_gives_up_counts_with_the_time_until_then() {
+    let mut recorder = Recorder::new(1, true);
+    let [arrived, secured, gives_up_at] = [100, 130, 180].map(|ms| ms * MILLISECOND);
+    let attempt = Attempt { arrived, retry: 0, gives_up_at };
+    let again = Attempt { retry: 1, ..attempt };
+    let at = Milestones { intended: arrived, secured, ..Milestones::default() };
+    let left = |recorder: &mut Recorder, attempt, outcome| {
+        recorder.user_left(attempt, outcome, &at, true);
+    };
+    left(&mut recorder, attempt, Outcome::Abandoned);
+    left(&mut recorder, attempt, Outcome::Completed);
+    left(&mut recorder, again, Outcome::Completed);
+    left(&mut recorder, again, Outcome::Failed(Failure::Refused));
+    recorder.left_waiting(2, 80 * MILLISECOND, true);
+    recorder.came_back();
+    let mut all = Recorder::new(1, true);
+    all.merge(&recorder);
+    let expected = Users {
+        answered_at_first: 1,
+        answered_after_retry: 1,
+        gave_up: 3,
+        left_waiting: 2,
+        failed: 1,
+        retries: 1,
+        ..Users::default()
+    };
+    assert_eq!(all.users, expected);
+    // The handshake of one was complete after 30 ms; nobody got a byte of a response.
+    let summaries = all.parts[0].whole().summaries();
+    for (name, least, most) in [
+        ("response", 80.0, 80.0),
+        ("response_established", 30.0, 80.0),
+        ("response_first_byte", 80.0, 80.0),
+    ] {
+        let found = summaries[name];
+        assert_eq!(found.n, 3, "{name}");
+        assert!((found.min_ms - least).abs() < 0.1 && (found.max_ms - most).abs() < 0.1, "{name}");
+    }
+    assert_eq!((summaries["service"].n, recorder.second.response().unwrap().n), (0, 3));
 }
 
 #[test]

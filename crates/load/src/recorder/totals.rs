@@ -9,7 +9,7 @@ use tlslab_wire::outcome::Outcome;
 
 /// The running accounting of a measurement, of one worker or of several together.
 ///
-/// `arrivals = completed + sum(failed) + unexpected + in_flight`, exactly. At the end of the
+/// `arrivals = completed + sum(failed) + unexpected + abandoned + in_flight`, exactly. At the end of the
 /// measurement all totals equal the record's.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Totals {
@@ -25,6 +25,8 @@ pub struct Totals {
     pub failed: BTreeMap<String, u64>,
     /// Connections with an unexpected handshake.
     pub unexpected: u64,
+    /// Abandoned connections.
+    pub abandoned: u64,
     /// Requests answered.
     pub requests: u64,
     /// Arrivals that have not ended. After the measurement: connections that were in flight at its
@@ -55,6 +57,7 @@ impl Totals {
                     *self.failed.entry(class.to_string()).or_default() += count;
                 }
                 Outcome::Unexpected(_) => self.unexpected += count,
+                Outcome::Abandoned => self.abandoned += count,
                 Outcome::Completed => {}
             }
         }
@@ -70,6 +73,7 @@ impl Totals {
             *self.failed.entry(class.clone()).or_default() += count;
         }
         self.unexpected += other.unexpected;
+        self.abandoned += other.abandoned;
         self.requests += other.requests;
         self.in_flight += other.in_flight;
         self.cpu += other.cpu;
@@ -91,12 +95,13 @@ mod tests {
 
     fn second(carried: u64) -> Second {
         let mut second = Second::new();
-        (second.carried, second.started, second.completed) = (carried, 10, 7);
+        (second.carried, second.started, second.completed) = (carried, 11, 7);
         (second.requests, second.in_flight, second.due) = (8, carried, 11);
         second.cpu = CpuTime { user_us: 5, system_us: 3 };
         second.trouble(Outcome::Failed(Failure::Reset));
         second.trouble(Outcome::Failed(Failure::Reset));
         second.trouble(Outcome::Unexpected(Mismatch::Kind));
+        second.trouble(Outcome::Abandoned);
         second.times.service.note(MILLISECOND);
         second
     }
@@ -108,9 +113,9 @@ mod tests {
         one.add(&Second { carried: 0, in_flight: 2, ..second(0) });
         other.add(&second(3));
         one.merge(&other);
-        assert_eq!((one.arrivals, one.completed, one.requests, one.in_flight), (35, 21, 24, 5));
-        assert_eq!((one.failed["reset"], one.unexpected), (6, 3));
-        assert_eq!(one.arrivals, one.completed + 6 + one.unexpected + one.in_flight);
+        assert_eq!((one.arrivals, one.completed, one.requests, one.in_flight), (38, 21, 24, 5));
+        assert_eq!((one.failed["reset"], one.unexpected, one.abandoned), (6, 3, 3));
+        assert_eq!(one.arrivals, one.completed + 6 + one.unexpected + 3 + one.in_flight);
         assert_eq!((one.times.service.count(), one.due), (3, Some(33)));
         assert_eq!(one.cpu, CpuTime { user_us: 10, system_us: 6 });
         let mut closed = Totals::new(false);

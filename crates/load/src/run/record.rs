@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::refill;
 use crate::check::Checked;
-use crate::notes::{closed_between, notes as remarks, processor_notes};
+use crate::notes::{closed_between, notes as remarks, patience, processor_notes};
 use crate::recorder::{Conclusion, Recorder};
 use crate::start::StartInstant;
 use crate::verdict::{Evidence, verdicts};
@@ -154,6 +154,7 @@ fn all_remarks(
     all.extend(checked.fallback.as_ref().map(|why| {
         format!("the library made all connections: the minimal client could not be used ({why})")
     }));
+    all.extend(patience(request, notes.open_loop.and_then(|open_loop| open_loop.users)));
     all.extend(closed_between(request, &notes.outcomes, notes.requests));
     all.extend(backlog::note(slow_connects));
     all.extend(processor_notes(workers, supply));

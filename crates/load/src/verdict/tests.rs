@@ -144,6 +144,7 @@ fn open(made: &mut Made) {
         waiting_at_stop: 0,
         offered_per_s: 5_000.0,
         achieved_per_s: 5_000.0,
+        users: None,
     });
     (made.flight, made.carried) = (flight(20_010, 0, 10), 0);
 }

@@ -3,7 +3,7 @@
 use std::io;
 
 use super::in_flight::InFlight;
-use super::open_loop::OpenLoop;
+use super::open_loop::{OpenLoop, Patience};
 use super::recv_low_water::RecvLowWater;
 use super::sessions::Sessions;
 use super::thinking::Thinking;
@@ -12,7 +12,7 @@ use super::{Report, SWEEP, Share};
 use crate::connection::{Connection, Context, Start, Turn};
 use crate::event_loop::{Care, Entry, EventLoop, Policy};
 use crate::phase::Phase;
-use crate::recorder::{LONG_WAIT, Pages, Recorder};
+use crate::recorder::{Attempt, LONG_WAIT, Milestones, Pages, Recorder};
 use crate::trace::{Trace, TracedConnection};
 use tlslab_contract::record::WorkerUsage;
 use tlslab_system::clock::{Clock, MILLISECOND, Nanos};
@@ -53,7 +53,9 @@ impl<'r, B: Backend> Load<'r, B> {
         slots: usize,
         poller: &Poller,
     ) -> io::Result<Self> {
-        let open_loop = share.arrivals.take().map(|arrivals| OpenLoop::new(arrivals, slots));
+        let patience = share.patience;
+        let open_loop =
+            share.arrivals.take().map(|arrivals| OpenLoop::new(arrivals, patience, slots));
         let mut recorder = Recorder::new(share.schedule.steps, open_loop.is_some());
         recorder.trace = Trace::new(share.trace);
         recorder.pages = Pages::new(share.script.messages.pages());
@@ -113,6 +115,7 @@ impl<'r, B: Backend> Load<'r, B> {
 
     fn start_measurement<C: Clock>(&mut self, now: Nanos, events: &Events<B, C>) {
         self.recorder.start_measurement(self.in_flight.count() as u64);
+        self.lose_waiting(now);
         if let Some(open_loop) = &mut self.open_loop {
             let (at, attempts) = (self.time.schedule().measure, self.recorder.attempts());
             self.recorder.due(open_loop.start_measurement(at, attempts, self.share.count));
@@ -123,6 +126,7 @@ impl<'r, B: Backend> Load<'r, B> {
     }
 
     fn end_measurement<C: Clock>(&mut self, now: Nanos, events: &Events<B, C>) {
+        self.lose_waiting(now);
         if let Some(open_loop) = &mut self.open_loop {
             let schedule = self.time.schedule();
             let end = schedule.drain.unwrap_or(now);
@@ -213,7 +217,7 @@ impl<'r, B: Backend> Load<'r, B> {
     /// Closed loop: starts a connection in a free slot, if the level allows.
     fn refill<C: Clock>(&mut self, slot: usize, socket: Option<Socket>, events: &mut Events<B, C>) {
         if self.may_start(slot) {
-            self.start(slot, None, socket, events);
+            self.start(slot, Attempt::NONE, socket, events);
         }
     }
 
@@ -226,8 +230,9 @@ impl<'r, B: Backend> Load<'r, B> {
             return;
         }
         let due = open_loop.look(end.min(now + 1));
-        while let Some((slot, intended)) = self.next_due() {
-            self.start(slot, Some(intended), None, events);
+        self.lose_waiting(now);
+        while let Some((slot, attempt)) = self.next_due() {
+            self.start(slot, attempt, None, events);
         }
         if self.time.phase() == Phase::Measure
             && let Some(open_loop) = &mut self.open_loop
@@ -237,16 +242,27 @@ impl<'r, B: Backend> Load<'r, B> {
         }
     }
 
+    /// Open loop: removes the waiting arrivals whose patience is over.
+    fn lose_waiting(&mut self, now: Nanos) {
+        let Some(open_loop) = &mut self.open_loop else { return };
+        let lost = open_loop.lose_waiting(now);
+        if let Some(Patience { each, .. }) = self.share.patience
+            && self.time.phase() == Phase::Measure
+        {
+            self.recorder.left_waiting(lost, each, !self.share.script.handshake_only);
+        }
+    }
+
     /// Takes the next due arrival and a slot for it.
-    fn next_due(&mut self) -> Option<(usize, Nanos)> {
+    fn next_due(&mut self) -> Option<(usize, Attempt)> {
         let slot = self.open_loop.as_mut()?.take_slot()?;
         let may_start = self.may_start(slot);
         let open_loop = self.open_loop.as_mut()?;
-        let intended = if may_start { open_loop.take_arrival() } else { None };
-        if intended.is_none() {
+        let attempt = if may_start { open_loop.take_arrival() } else { None };
+        if attempt.is_none() {
             open_loop.free(slot);
         }
-        Some((slot, intended?))
+        Some((slot, attempt?))
     }
 
     /// True if a connection may start in this slot now.
@@ -265,18 +281,18 @@ impl<'r, B: Backend> Load<'r, B> {
         }
     }
 
-    /// Starts a connection in a free slot. In an open loop, `intended` is the instant at which it
-    /// was due.
+    /// Starts a connection in a free slot. In an open loop it is an attempt of a user.
     fn start<C: Clock>(
         &mut self,
         slot: usize,
-        intended: Option<Nanos>,
+        attempt: Attempt,
         socket: Option<Socket>,
         events: &mut Events<B, C>,
     ) {
         let now = events.now();
         if self.time.phase() == Phase::Measure {
-            self.recorder.started(intended.map(|intended| now.saturating_sub(intended)));
+            let arrives = self.open_loop.is_some() && attempt.retry == 0;
+            self.recorder.started(arrives.then(|| now.saturating_sub(attempt.arrived)));
         }
         let number = self.started;
         self.started += 1;
@@ -287,16 +303,16 @@ impl<'r, B: Backend> Load<'r, B> {
         let ahead = self.open_loop.as_mut().and_then(OpenLoop::take_session);
         let (sessions, script) = (&mut self.sessions, self.share.script);
         let session = || ahead.map_or_else(|| sessions.open(wanted), Ok);
-        let start = Start { number, wanted, intended, socket };
+        let start = Start { number, wanted, attempt, socket };
         let mut connection = match Connection::start(session, script, events.clock(), start) {
             Ok(connection) => Box::new(connection),
-            Err(failure) => return self.not_begun(slot, failure, now, events),
+            Err(failure) => return self.not_begun(slot, attempt, failure, now, events),
         };
         self.low_water.set(&mut connection.link.socket);
         // If another arrival is already due, its connect precedes this connection's ClientHello.
         let waits = self.open_loop.is_some() && self.next_start() <= events.now();
         if let Err(failure) = events.attach(self, slot, connection, Entry { is_known, waits }) {
-            self.not_begun(slot, failure, now, events);
+            self.not_begun(slot, attempt, failure, now, events);
         }
     }
 
@@ -313,6 +329,7 @@ impl<'r, B: Backend> Load<'r, B> {
     fn not_begun<C: Clock>(
         &mut self,
         slot: usize,
+        attempt: Attempt,
         failure: Failure,
         now: Nanos,
         events: &mut Events<B, C>,
@@ -326,7 +343,8 @@ impl<'r, B: Backend> Load<'r, B> {
                 self.recorder.trace.keep(TracedConnection::not_begun(now, outcome));
             }
         }
-        self.free(slot, outcome, None, events);
+        let at = Milestones { intended: attempt.arrived, ..Milestones::default() };
+        self.free(slot, attempt, (outcome, at), None, events);
     }
 
     /// Ends a connection. In a closed loop its slot gets a new connection, after a pause if it
@@ -334,18 +352,54 @@ impl<'r, B: Backend> Load<'r, B> {
     fn free<C: Clock>(
         &mut self,
         slot: usize,
-        outcome: Outcome,
+        attempt: Attempt,
+        (outcome, at): (Outcome, Milestones),
         socket: Option<Socket>,
         events: &mut Events<B, C>,
     ) {
         let now = events.now();
         self.in_flight.end(now);
-        if let Some(open_loop) = &mut self.open_loop {
+        if self.share.patience.is_some() {
+            self.come_back_or_leave(slot, attempt, (outcome, at), events);
+        } else if let Some(open_loop) = &mut self.open_loop {
             open_loop.free(slot);
         } else if outcome == Outcome::Completed {
             self.refill(slot, socket, events);
         } else {
             self.resting[slot] = Some(now + REST);
+        }
+    }
+}
+
+impl<B: Backend> Load<'_, B> {
+    /// With patience: a user who comes back keeps the slot, so that users who return never are more
+    /// than slots, and waiting arrivals do not overtake them. Nobody comes back during the drain.
+    fn come_back_or_leave<C: Clock>(
+        &mut self,
+        slot: usize,
+        attempt: Attempt,
+        (outcome, at): (Outcome, Milestones),
+        events: &mut Events<B, C>,
+    ) {
+        let (Some(open_loop), Some(patience)) = (&mut self.open_loop, self.share.patience) else {
+            return;
+        };
+        let phase = self.time.phase();
+        let next = patience.next(attempt, outcome, events.now()).filter(|_| phase < Phase::Drain);
+        if next.is_none() {
+            open_loop.free(slot);
+        }
+        if phase == Phase::Measure {
+            match next {
+                Some(_) => self.recorder.came_back(),
+                None => {
+                    let requests = !self.share.script.handshake_only;
+                    self.recorder.user_left(attempt, outcome, &at, requests);
+                }
+            }
+        }
+        if let Some(next) = next {
+            self.start(slot, next, None, events);
         }
     }
 }
@@ -396,7 +450,8 @@ impl<B: Backend, C: Clock> Policy<B::Session, C> for Load<'_, B> {
         if outcome == Outcome::Completed {
             self.low_water.completed(connection.since_handshake());
         }
+        let (attempt, at) = (connection.attempt(), connection.link.at);
         let socket = Some(connection.link.socket).filter(Socket::resets);
-        self.free(slot, outcome, socket, events);
+        self.free(slot, attempt, (outcome, at), socket, events);
     }
 }

@@ -15,6 +15,7 @@ mod wakeup_lead;
 use std::io;
 
 use self::load::Load;
+pub use self::open_loop::Patience;
 pub use self::refill::Refill;
 pub use self::status::WorkerStatus;
 use crate::connection::Script;
@@ -39,6 +40,8 @@ pub struct Share<'r> {
     pub levels: Vec<usize>,
     /// The arrivals of an open loop.
     pub arrivals: Option<Arrivals>,
+    /// In an open loop: the patience of its users, if it is limited.
+    pub patience: Option<Patience>,
     /// Attempts of the measurement, in a run that ends by count.
     pub count: Option<u64>,
     /// The kinds of handshake of the connections, in order.
@@ -79,7 +82,8 @@ impl<'r, B: Backend, C: Clock> Worker<'r, B, C> {
     pub fn new(share: Share<'r>, backend: B, clock: C) -> io::Result<Self> {
         let quota = share.count.map_or(usize::MAX, |count| count.try_into().unwrap_or(usize::MAX));
         let slots = share.levels.iter().copied().max().unwrap_or(0).min(quota);
-        let events = EventLoop::new(slots, SWEEP, clock)?;
+        let sweep = share.patience.map_or(SWEEP, |patience| SWEEP.min(patience.check_every()));
+        let events = EventLoop::new(slots, sweep, clock)?;
         let load = Load::new(share, backend, slots, events.poller())?;
         Ok(Self { events, load })
     }

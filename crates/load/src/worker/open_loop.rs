@@ -4,13 +4,43 @@
 use super::wakeup_lead::WakeupLead;
 use crate::pacing::{Arrivals, Pacing};
 use crate::phase::Phase;
-use crate::recorder::Recorder;
-use tlslab_system::clock::{Clock, Nanos};
+use crate::recorder::{Attempt, Recorder};
+use tlslab_system::clock::{Clock, MILLISECOND, Nanos};
 use tlslab_tls::Backend;
+use tlslab_wire::outcome::Outcome;
+
+/// The patience of an open loop's users.
+#[derive(Debug, Clone, Copy)]
+pub struct Patience {
+    /// How long a user waits for the complete answer of an attempt.
+    pub each: Nanos,
+    /// How often a user comes back.
+    pub retries: u32,
+}
+
+impl Patience {
+    /// The interval of checks that ends attempts late by a twentieth of the patience at most, and at
+    /// most a thousand times a second.
+    pub fn check_every(self) -> Nanos {
+        (self.each / 20).max(MILLISECOND)
+    }
+
+    /// The next attempt of the user whose attempt ended so now; `None` if the user does not come
+    /// back.
+    pub fn next(self, ended: Attempt, outcome: Outcome, now: Nanos) -> Option<Attempt> {
+        let comes_back = matches!(outcome, Outcome::Failed(_) | Outcome::Abandoned);
+        (comes_back && ended.retry < self.retries).then_some(Attempt {
+            retry: ended.retry + 1,
+            gives_up_at: now + self.each,
+            ..ended
+        })
+    }
+}
 
 /// Starts connections when they are due.
 pub struct OpenLoop<S> {
     pacing: Pacing,
+    patience: Option<Patience>,
     free: Vec<usize>,
     wakeup_lead: WakeupLead,
     /// The session created ahead of the next arrival, and the time that the last creation took.
@@ -20,9 +50,10 @@ pub struct OpenLoop<S> {
 
 impl<S> OpenLoop<S> {
     /// An open loop with N free slots for these arrivals.
-    pub fn new(arrivals: Arrivals, slots: usize) -> Self {
+    pub fn new(arrivals: Arrivals, patience: Option<Patience>, slots: usize) -> Self {
         Self {
             pacing: Pacing::new(arrivals),
+            patience,
             free: (0..slots).rev().collect(),
             wakeup_lead: WakeupLead::default(),
             ahead: None,
@@ -67,9 +98,23 @@ impl<S> OpenLoop<S> {
         self.pacing.newly_waiting()
     }
 
-    /// Takes the arrival that has waited longest; returns the instant at which it was due.
-    pub fn take_arrival(&mut self) -> Option<Nanos> {
-        self.pacing.take()
+    /// Takes the arrival that has waited longest; returns its first attempt.
+    pub fn take_arrival(&mut self) -> Option<Attempt> {
+        let arrived = self.pacing.take()?;
+        let patience = self.patience.map_or(Nanos::MAX, |patience| patience.each);
+        Some(Attempt { arrived, retry: 0, gives_up_at: arrived.saturating_add(patience) })
+    }
+
+    /// Removes the arrivals that have waited for a slot until their patience ended; returns their
+    /// number.
+    pub fn lose_waiting(&mut self, now: Nanos) -> u64 {
+        let Some(Patience { each, .. }) = self.patience else { return 0 };
+        let mut lost = 0;
+        while self.pacing.oldest().is_some_and(|arrived| arrived + each <= now) {
+            self.pacing.take();
+            lost += 1;
+        }
+        lost
     }
 
     /// Takes a free slot.
@@ -133,5 +178,23 @@ impl<S> OpenLoop<S> {
     /// Records how late the timer woke the worker.
     pub fn woke_late_by(&mut self, late: Nanos) {
         self.wakeup_lead.woke_late_by(late);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tlslab_wire::outcome::Failure;
+
+    #[test]
+    fn a_user_comes_back_as_often_as_allowed_and_only_without_an_answer() {
+        let patience = Patience { each: 80, retries: 2 };
+        let first = Attempt { arrived: 100, retry: 0, gives_up_at: 180 };
+        let second = patience.next(first, Outcome::Abandoned, 185).unwrap();
+        assert_eq!(second, Attempt { arrived: 100, retry: 1, gives_up_at: 265 });
+        let third = patience.next(second, Outcome::Failed(Failure::Refused), 190).unwrap();
+        assert_eq!(third, Attempt { arrived: 100, retry: 2, gives_up_at: 270 });
+        assert_eq!(patience.next(third, Outcome::Abandoned, 270), None);
+        assert_eq!(patience.next(first, Outcome::Completed, 150), None);
     }
 }

@@ -100,6 +100,7 @@ fn of_arrivals_that_are_due_at_once_all_connect_before_any_says_hello() {
         script: &script,
         levels: vec![4],
         arrivals: Some(Arrivals::new(curve, spec.load.arrivals, 1, 0, 1)),
+        patience: None,
         count: None,
         mix: Mix::new(0),
         primed: 0,

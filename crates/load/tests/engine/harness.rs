@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use tlslab_contract::record::{
-    CountedFacts, CountedName, RoundTrips, RunRecord, StepResult, VerdictCode,
+    CountedFacts, CountedName, RoundTrips, RunRecord, StepResult, Users, VerdictCode, of_no_client,
 };
 use tlslab_contract::spec::{
     Authenticate, BackendChoice, CheckedSpec, ClientChoice, Deadlines, KeyShare, RunSpec, Stop,
@@ -210,7 +210,9 @@ fn assert_clients(record: &RunRecord) {
     if both {
         assert_eq!(record.clients["minimal"].connections, minimal);
         assert_eq!(record.clients["library"].connections, completed - minimal);
-        for (name, whole) in record.summaries.iter().filter(|(name, _)| *name != "start_delay") {
+        let apart = of_no_client(record.spec.load.patience_ms.is_some());
+        for (name, whole) in record.summaries.iter().filter(|(name, _)| !apart.contains(&&***name))
+        {
             let of = |client: &str| record.clients[client].summaries[name];
             let (library, minimal) = (of("library"), of("minimal"));
             assert_eq!(library.n + minimal.n, whole.n, "{name}");
@@ -242,14 +244,36 @@ fn assert_arrivals(record: &RunRecord) {
         assert!(!record.summaries.contains_key("response"));
         return;
     };
-    assert_eq!(open_loop.arrivals, open_loop.started + open_loop.waiting_at_stop, "{open_loop:?}");
+    let users = open_loop.users.unwrap_or_default();
+    let waited = open_loop.waiting_at_stop + users.left_waiting;
+    assert_eq!(open_loop.arrivals, open_loop.started + waited, "{open_loop:?}");
     assert!(open_loop.blocked <= open_loop.arrivals, "{open_loop:?}");
-    assert!(record.outcomes.attempts >= open_loop.started);
+    assert!(record.outcomes.attempts >= open_loop.started + users.retries);
     assert_eq!(record.summaries["start_delay"].n, open_loop.started);
     for name in ["response", "response_established"] {
-        assert_eq!(record.summaries[name].n, record.outcomes.completed, "{name}");
+        let n = record.outcomes.completed + users.gave_up;
+        assert_eq!(record.summaries[name].n, n, "{name}");
+    }
+    if open_loop.users.is_some() {
+        assert_users(record, users);
     }
     assert!(record.summaries["response"].mean_ms >= record.summaries["service"].mean_ms * 0.999);
+}
+
+/// Asserts for an open loop with patience that every user is accounted for once, and by which
+/// connections.
+fn assert_users(record: &RunRecord, users: Users) {
+    let (outcomes, open_loop) = (&record.outcomes, record.open_loop.unwrap());
+    assert!(users.balanced(), "{users:?}");
+    let carried = outcomes.attempts - open_loop.started - users.retries;
+    assert_eq!(users.arrived, carried + open_loop.arrivals, "{users:?}");
+    assert_eq!(users.unfinished, outcomes.in_flight_at_stop + open_loop.waiting_at_stop);
+    assert_eq!(users.answered(), outcomes.completed, "{users:?}");
+    // Each retry follows a connection that was abandoned or failed, and did not lose its user.
+    let ended = outcomes.abandoned + outcomes.troubled();
+    let lost = users.gave_up - users.left_waiting + users.failed;
+    assert_eq!(users.retries, ended - lost, "{users:?} {outcomes:?}");
+    assert!(outcomes.in_flight_at_stop <= u64::from(record.spec.connections));
 }
 
 /// Asserts that the figures of the steps add up to those of the whole.
@@ -260,6 +284,7 @@ fn assert_steps(record: &RunRecord) {
     let total = |of: fn(&StepResult) -> u64| record.steps.iter().map(of).sum::<u64>();
     assert_eq!(total(|step| step.completed), record.outcomes.completed);
     assert_eq!(total(|step| step.failed.values().sum()), record.outcomes.failures());
+    assert_eq!(total(|step| step.abandoned), record.outcomes.abandoned);
     assert_eq!(total(|step| step.requests), record.requests);
     assert_eq!(total(|step| step.summaries["service"].n), record.outcomes.completed);
     let (attempts, started) = (record.outcomes.attempts, total(|step| step.started));

@@ -21,6 +21,7 @@ mod obsolete;
 mod open_loop;
 mod openssl_client;
 mod openssl_failures;
+mod patience;
 mod plain;
 mod primitives;
 mod probe;

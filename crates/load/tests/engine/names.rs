@@ -43,6 +43,7 @@ fn connections_take_the_names_in_turn_and_each_is_checked_and_counted() {
                 completed,
                 failed: 0,
                 unexpected: 0,
+                abandoned: 0,
             });
             assert_eq!(record.server_names, counted.collect::<Vec<_>>(), "{backend:?}");
             assert_eq!(record.authenticated, 10);

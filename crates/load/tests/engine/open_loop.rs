@@ -13,6 +13,7 @@ use tlslab_load::run::run;
 use tlslab_load::trace::Trace;
 use tlslab_load::watch::{Observer, Progress, Totals};
 use tlslab_serve::{ServeSpec, Server, ServerBackend};
+use tlslab_system::clock::{Nanos, SECOND};
 use tlslab_testkit::certificates::{Authority, Key};
 use tlslab_testkit::peers::script::Act::{Fin, Receive, Send, Wait};
 use tlslab_testkit::peers::{Peer, bare, secured};
@@ -23,9 +24,14 @@ use tlslab_wire::names::KeyKind;
 
 /// The reference server, and the authority to trust.
 fn reference() -> (Server, TrustAnchors) {
+    pausing(0)
+}
+
+/// As [`reference`], with a pause before each response.
+pub fn pausing(pause: Nanos) -> (Server, TrustAnchors) {
     let made = self_signed(KeyKind::EcdsaP256).unwrap();
-    let serve = ServeSpec::loopback(ServerBackend::Rustls, vec![made.identity]);
-    let server = Server::start(&serve).unwrap();
+    let loopback = ServeSpec::loopback(ServerBackend::Rustls, vec![made.identity]);
+    let server = Server::start(&ServeSpec { pause, ..loopback }).unwrap();
     let authority = X509::from_pem(made.authority.as_bytes()).unwrap().to_der().unwrap();
     (server, TrustAnchors::Certificates(vec![authority]))
 }
@@ -303,7 +309,7 @@ fn assert_totals(notes: &Notes, record: &RunRecord) {
         notes.seconds.iter().map(|second| &second.totals).chain([last]).collect();
     for totals in &all {
         let failed: u64 = totals.failed.values().sum();
-        let ended = totals.completed + failed + totals.unexpected;
+        let ended = totals.completed + failed + totals.unexpected + totals.abandoned;
         assert_eq!(totals.arrivals, ended + totals.in_flight, "{totals:?}");
         let times = &totals.times;
         assert_eq!(
@@ -318,6 +324,7 @@ fn assert_totals(notes: &Notes, record: &RunRecord) {
     assert_eq!((last.arrivals, last.completed), (outcomes.attempts, outcomes.completed));
     assert_eq!((&last.failed, last.requests), (&outcomes.failed, record.requests));
     assert_eq!(last.unexpected, outcomes.unexpected.values().sum::<u64>());
+    assert_eq!(last.abandoned, outcomes.abandoned);
     assert_eq!((last.in_flight, last.cpu), (outcomes.in_flight_at_stop, record.cpu));
     assert_eq!(last.due, record.open_loop.map(|open| open.arrivals));
     for (name, buckets) in [
@@ -332,6 +339,17 @@ fn assert_totals(notes: &Notes, record: &RunRecord) {
         let mean_ms = buckets.sum as f64 / 1e6 / summary.n.max(1) as f64;
         assert!((mean_ms - summary.mean_ms).abs() <= 1e-3 * summary.mean_ms, "{name} {summary:?}");
     }
+}
+
+#[test]
+fn totals_have_the_abandoned_connections() {
+    let (server, trust) = pausing(SECOND);
+    let load = LoadSpec { patience_ms: Some(100), retries: 1, ..rate(Rate::Constant(40.0)) };
+    let mut notes = Notes::default();
+    let record = observed(timed(&server, BackendChoice::Rustls, 1_200, load), trust, &mut notes);
+    assert_totals(&notes, &record);
+    assert!(notes.seconds.iter().all(|second| second.failed == 0));
+    assert!(notes.totals.unwrap().abandoned > 0);
 }
 
 #[test]

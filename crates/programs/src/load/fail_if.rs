@@ -33,7 +33,7 @@ enum Figure {
     Rate,
     /// Answered requests per second.
     Requests,
-    /// Connections that did not complete.
+    /// Connections that neither completed nor were abandoned.
     Failed,
     /// Their percentage among the connections that ended.
     FailedPercent,
@@ -102,10 +102,14 @@ impl Condition {
             rate.map(words).ok_or_else(|| "nothing was measured".to_owned())
         };
         let ended = record.outcomes.ended();
-        let failed = ended - record.outcomes.completed;
+        let (failed, abandoned) = (record.outcomes.troubled(), record.outcomes.abandoned);
+        let apart = match abandoned {
+            0 => String::new(),
+            _ => format!(", {} abandoned not counted", grouped(abandoned)),
+        };
         let percent = 100.0 * failed as f64 / ended.max(1) as f64;
         let share = format!(
-            "{} of {} ({} %) did not complete",
+            "{} of {} ({} %) did not complete{apart}",
             grouped(failed),
             counted(ended, "connection"),
             decimal(percent, 2)

@@ -5,14 +5,15 @@ use tlslab_load::watch::{BOUNDS, Buckets, Totals};
 
 /// The accounting as JSON; `docs/reference/events.md` describes it.
 pub fn totals_json(totals: &Totals) -> Value {
-    let Totals { due, arrivals, completed, failed, unexpected, requests, in_flight, cpu, times } =
-        totals;
+    let Totals { due, arrivals, completed, failed, unexpected, abandoned, .. } = totals;
+    let Totals { requests, in_flight, cpu, times, .. } = totals;
     json!({
         "due": due,
         "arrivals": arrivals,
         "completed": completed,
         "failed": failed,
         "unexpected": unexpected,
+        "abandoned": abandoned,
         "requests": requests,
         "in_flight": in_flight,
         "handshake": buckets(&times.handshake),

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use tlslab_load::trace::{Trace, TracedConnection};
-use tlslab_wire::outcome::Outcome;
+use tlslab_wire::outcome::{ABANDONED, Outcome};
 use tlslab_wire::wording::{counted, grouped};
 
 use crate::load::output::OutputFile;
@@ -57,6 +57,7 @@ fn row(number: usize, c: &TracedConnection) -> String {
         Some(Outcome::Completed) => "completed".to_owned(),
         Some(Outcome::Failed(failure)) => failure.to_string(),
         Some(Outcome::Unexpected(fact)) => format!("unexpected_{fact}"),
+        Some(Outcome::Abandoned) => ABANDONED.to_owned(),
     };
     format!("{number},{},{outcome}", reached.join(","))
 }

@@ -8,9 +8,11 @@ from tlslab.analysis.capacity.points import (
     LoadPoint,
     by_fraction,
     capacity,
+    censored,
     judged,
     point,
     time_estimates,
+    user_estimates,
 )
 from tlslab.analysis.capacity.remedies import Remedy, remedies
 from tlslab.analysis.capacity.verdict import Limit, is_of_server, judge
@@ -22,7 +24,7 @@ from tlslab.analysis.processor_use import cpu_over_time
 from tlslab.analysis.server_side import widened
 from tlslab.analysis.stats.estimate import MOVER, ratio_of, two_stage_estimate
 from tlslab.analysis.stats.latency import quantiles
-from tlslab.domain.capacity import CapacityPlan, Stage
+from tlslab.domain.capacity import CapacityPlan, OpenLoopRules, Stage
 from tlslab.domain.cell_names import cell_names
 from tlslab.domain.distribution import Distribution
 from tlslab.domain.estimate import Estimate
@@ -220,7 +222,7 @@ def measure(
         )
         for name in in_order(values)
     }
-    times, missing = _times(judgement.usable, points)
+    times, missing, too_low = _times(judgement.usable, points, plan.open_loop)
     loads = () if plan.objective is None else loads_of((*points, *within), plan.objective)
     kept = capacity(loads)
     if kept is not None and kept.is_confirmed:
@@ -239,7 +241,7 @@ def measure(
         trials=len(judgement.usable),
         estimates={**widened(estimates, judgement.usable), **times},
         not_measurable=missing,
-        lower_bounds=(*least, *({CAPACITY} & set(estimates))),
+        lower_bounds=(*least, *({CAPACITY} & set(estimates)), *too_low),
         left_open=dict.fromkeys(rates, open_words(judgement.open)) if judgement.open else {},
         cpu_over_time=cpu_over_time(judgement.usable, "maximum", len(processors.server) or None),
         backend=backend(trials),
@@ -272,14 +274,22 @@ def _values(maxima: Sequence[Trial], processors: Processors) -> dict[str, dict[i
 
 
 def _times(
-    maxima: Sequence[Trial], points: Sequence[LoadPoint]
-) -> tuple[dict[str, Estimate], dict[str, str]]:
-    """Service times at the maximum, and response times at each fraction: `..._at_60`."""
+    maxima: Sequence[Trial], points: Sequence[LoadPoint], rules: OpenLoopRules
+) -> tuple[dict[str, Estimate], dict[str, str], list[str]]:
+    """Service times at the maximum, response times and users at each fraction: `..._at_60`.
+
+    Also the reasons for what is not measurable, and the names of those that are lower bounds.
+    """
     encoded = [load_histograms(t.runs["maximum"].record).get("service") for t in maxima]
     parts = [part for text in encoded if text and (part := Distribution.decode(text)).n]
     estimates, missing = quantiles(SERVICE, parts) if parts else ({}, {})
+    too_low: list[str] = []
     for fraction, group in by_fraction(points).items():
         of_load, reasons = time_estimates(judged(group), RESPONSE)
+        of_load |= (users := user_estimates(judged(group), rules.is_steady))
+        unsteady = set(users) if not rules.is_steady else set()
+        bounds = unsteady | ({*censored(judged(group))} & set(of_load))
+        too_low += [at_load(name, fraction) for name in of_load if name in bounds]
         estimates |= {at_load(name, fraction): value for name, value in of_load.items()}
         missing |= {at_load(name, fraction): reason for name, reason in reasons.items()}
-    return estimates, missing
+    return estimates, missing, too_low

@@ -26,6 +26,7 @@ from tlslab.domain.estimates import (
     CONNECTIONS,
     RESPONSE,
     SERVER_COST,
+    USERS_GAVE_UP,
     at_load,
     quantile,
     statistic,
@@ -56,6 +57,7 @@ def findings(cells: Cells, plan: CapacityPlan, baseline: Mapping[str, str]) -> t
             for ratio in listed
         ),
         *_latency(cells),
+        *_patience(cells, plan),
         *_objective(cells, plan),
         *_remedies(cells),
         *_validation(cells),
@@ -100,6 +102,26 @@ def _latency(cells: Cells) -> Iterator[Finding]:
             "overloaded": sorted(overloaded),
         }
         yield Finding("latency", cells=(cell.key,), values=values)
+
+
+def _patience(cells: Cells, plan: CapacityPlan) -> Iterator[Finding]:
+    """The share of users who gave up, at each load at which that was measured often enough."""
+    rules = plan.open_loop
+    for cell in cells:
+        names = {f: at_load(USERS_GAVE_UP, f) for f in sorted({p.fraction for p in cell.points})}
+        found = cell.summary.estimates
+        gave_up = [(f, found[name]) for f, name in names.items() if name in found]
+        enough = [(f, share) for f, share in gave_up if share.n >= FEWEST]
+        if cell.has_maximum and enough:
+            values = {
+                "loads": [fraction for fraction, _ in enough],
+                "shares": [share for _, share in enough],
+                "patience_s": (rules.patience_ms or 0) / 1000,
+                "retries": rules.retries,
+                "bound": not rules.is_steady,
+                "open": bool(cell.open),
+            }
+            yield Finding("patience", cells=(cell.key,), values=values)
 
 
 def _ends(cell: CapacityCell) -> tuple[tuple[float, float], tuple[Estimate, Estimate]] | None:

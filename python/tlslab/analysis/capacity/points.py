@@ -9,11 +9,21 @@ from typing import Literal
 
 from tlslab.analysis.measures import Processors, client_busy, server_busy
 from tlslab.analysis.stats.estimate import estimate
-from tlslab.analysis.stats.latency import quantiles
+from tlslab.analysis.stats.latency import QUANTILES, quantiles
+from tlslab.contract.record import Users
 from tlslab.domain.capacity import CONFIRMING, Objective
 from tlslab.domain.distribution import Distribution
 from tlslab.domain.estimate import Estimate
-from tlslab.domain.estimates import MILLISECONDS, PER_SECOND, RESPONSE, statistic
+from tlslab.domain.estimates import (
+    MILLISECONDS,
+    PER_SECOND,
+    RESPONSE,
+    SHARE,
+    USERS_ANSWERED,
+    USERS_GAVE_UP,
+    quantile,
+    statistic,
+)
 from tlslab.domain.loads import (
     STEP,
     Load,
@@ -25,7 +35,7 @@ from tlslab.domain.loads import (
     loads_of,
     times_of,
 )
-from tlslab.domain.run_record import failures, mismatches
+from tlslab.domain.run_record import decided, failures, mismatches
 from tlslab.domain.trial import Trial, TrialRun
 from tlslab.domain.wording import counted
 
@@ -35,6 +45,7 @@ class LoadPoint(LoadRun):
     """One run at one fraction of the maximum; rates in connections/s, times in milliseconds.
 
     `failures` is the share of ended connections; busy times are shares of the processors' time.
+    `users`: how those with patience fared.
     """
 
     achieved: float
@@ -46,6 +57,7 @@ class LoadPoint(LoadRun):
     failures: float
     client_busy: float
     server_busy: float | None
+    users: Users | None
     run: TrialRun
 
     @property
@@ -78,6 +90,7 @@ def point(trial: Trial, processors: Processors, shared: bool) -> LoadPoint | Non
         failures=(failures(outcomes) + mismatches(outcomes)) / ended if ended else 1.0,
         client_busy=client_busy(run),
         server_busy=server_busy(run, processors),
+        users=loop.users,
         run=run,
     )
 
@@ -127,6 +140,38 @@ def time_estimates(
     estimates, missing = quantiles(time, parts)
     mean = estimate([part.mean() for part in parts], MILLISECONDS)
     return {statistic(time, "mean"): mean, **estimates}, missing
+
+
+def user_estimates(points: Sequence[LoadPoint], steady: bool) -> dict[str, Estimate]:
+    """The shares of users who gave up for good and who were answered, of one load.
+
+    Of the users whose wait ended in a measurement; empty without patience. Unless `steady`, the
+    first share is a lower bound, because users give up later than others are answered; the second
+    is left out.
+    """
+    found = [users for p in points if (users := p.users) is not None and decided(users)]
+    if not found:
+        return {}
+    gave_up = {USERS_GAVE_UP: estimate([u.gave_up / decided(u) for u in found], SHARE)}
+    if not steady:
+        return gave_up
+    answered = [(u.answered_at_first + u.answered_after_retry) / decided(u) for u in found]
+    return {USERS_ANSWERED: estimate(answered, SHARE), **gave_up}
+
+
+def censored(points: Sequence[LoadPoint]) -> tuple[str, ...]:
+    """The statistics of the response time at one load that are lower bounds.
+
+    Users who gave up count with the time until then. The mean is too low with any of them. A
+    quantile, or the end of its interval, may be if in some run they are half as many as the times
+    above it.
+    """
+    users = [(p.users.gave_up, p.response.n) for p in points if p.users and p.response.n]
+    worst = max((gave_up / n for gave_up, n in users), default=0.0)
+    if not worst:
+        return ()
+    too_low = (q for q in QUANTILES if worst >= (1 - q / 100) / 2)
+    return (statistic(RESPONSE, "mean"), *(quantile(RESPONSE, q) for q in too_low))
 
 
 LoadBound = Literal["between", "at_least", "below"]

@@ -90,6 +90,15 @@ def method(plan: CapacityPlan) -> tuple[str, ...]:
         f"{load.trials} of each, in an order drawn anew each time. Response time counts from the "
         "intended start.",
     ]
+    if load.patience_ms is not None:
+        back = f", and comes back {counted(load.retries, 'time')}" if load.retries else ""
+        early = "" if load.is_steady else ", and too low: users may wait longer than the warm-up"
+        paragraphs.append(
+            f"Patience: a user without an answer after {load.patience_ms / 1000:g} s closes the "
+            f"connection{back}. Who gave up counts in the response times with the time until then, "
+            "a lower bound. The share who gave up is that of the users whose wait ended in the "
+            f"measurement{early}."
+        )
     if plan.objective is not None:
         paragraphs.append(_within_words(plan, plan.objective))
     if plan.fresh_server:

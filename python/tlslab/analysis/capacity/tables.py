@@ -4,10 +4,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from tlslab.analysis.capacity.capacity_cell import CapacityCell
-from tlslab.analysis.capacity.points import LoadPoint, by_fraction, time_estimates
+from tlslab.analysis.capacity.points import (
+    LoadPoint,
+    by_fraction,
+    censored,
+    time_estimates,
+    user_estimates,
+)
 from tlslab.analysis.capacity.remedies import Remedy
 from tlslab.analysis.stats.estimate import estimate
-from tlslab.domain.capacity import CapacityPlan
+from tlslab.domain.capacity import CapacityPlan, OpenLoopRules
 from tlslab.domain.cell_names import percent_of_maximum
 from tlslab.domain.estimate import Estimate
 from tlslab.domain.estimates import (
@@ -19,6 +25,8 @@ from tlslab.domain.estimates import (
     SERVER_MEMORY,
     SERVICE,
     SHARE,
+    USERS_ANSWERED,
+    USERS_GAVE_UP,
     statistic,
 )
 from tlslab.domain.figure import DataTable, Marked, TableCell
@@ -41,7 +49,8 @@ _LOADS = ("offered/s", "completed/s", "mean ms", "p50 ms", "p99 ms", "server bus
 
 def tables(cells: Sequence[CapacityCell], plan: CapacityPlan) -> tuple[DataTable, ...]:
     """All tables that have rows."""
-    maxima, *points = _maxima(cells, plan), *(_points(*each) for each in enumerate(cells))
+    maxima = _maxima(cells, plan)
+    points = [_points(number, cell, plan.open_loop) for number, cell in enumerate(cells)]
     if len(points) == 1 and points[0].rows:
         # Of one server its loads are the answer.
         maxima, points = replace(maxima, brief=()), [replace(points[0], brief=_LOADS)]
@@ -138,8 +147,12 @@ def _megabytes(value: Estimate | None) -> Estimate | None:
     return replace(value, value=value.value / 1e6, low=low, high=high, unit="MB")
 
 
-def _points(number: int, cell: CapacityCell) -> DataTable:
-    rows = tuple(_row(f, points) for f, points in by_fraction(cell.loads).items())
+_USERS = "With patience: the share of users who gave up for good, and who were answered in the end."
+
+
+def _points(number: int, cell: CapacityCell, rules: OpenLoopRules) -> DataTable:
+    rows = tuple(_row(f, points, rules) for f, points in by_fraction(cell.loads).items())
+    with_users = rules.patience_ms is not None
     return DataTable(
         id=f"loads-{number}",
         title=f"Response times by offered load: {cell.name}",
@@ -147,9 +160,11 @@ def _points(number: int, cell: CapacityCell) -> DataTable:
             "Response time: from the intended start; service time: from the actual one. At once: "
             "connections in flight, mean. A load is judged by its worst run; 'generator late' says "
             "nothing of the server."
+            + (f" {_USERS}" if with_users else "")
         ),
         columns=(
             "of the maximum", "offered/s", "completed/s", "mean ms", "p50 ms", "p90 ms", "p99 ms",
+            *(("gave up", "answered") if with_users else ()),
             "service p50 ms", "service p99 ms", "at once", "blocked", "failed", "server busy",
             "generator busy", "runs", "verdict",
         ),
@@ -160,8 +175,17 @@ def _points(number: int, cell: CapacityCell) -> DataTable:
 _WORST = ("kept up", "overloaded", "generator late", "invalid")
 
 
-def _row(fraction: float, points: Sequence[LoadPoint]) -> tuple[TableCell, ...]:
-    response, _ = time_estimates(points, RESPONSE)
+def _row(
+    fraction: float, points: Sequence[LoadPoint], rules: OpenLoopRules
+) -> tuple[TableCell, ...]:
+    times, _ = time_estimates(points, RESPONSE)
+    users = user_estimates(points, rules.is_steady)
+    bounds = {*censored(points), *(() if rules.is_steady else users)}
+    response: dict[str, TableCell] = {
+        name: Marked("at least", found) if name in bounds else found
+        for name, found in (times | users).items()
+    }
+    shares = (USERS_GAVE_UP, USERS_ANSWERED) if rules.patience_ms is not None else ()
     service, _ = time_estimates(points, SERVICE)
     busy = [p.server_busy for p in points if p.server_busy is not None]
     arrivals = sum(point.arrivals for point in points)
@@ -171,6 +195,7 @@ def _row(fraction: float, points: Sequence[LoadPoint]) -> tuple[TableCell, ...]:
         round(sum(p.offered for p in points) / len(points)),
         estimate([p.completed for p in points], PER_SECOND),
         *(response.get(statistic(RESPONSE, name)) for name in ("mean", "p50", "p90", "p99")),
+        *(response.get(name) for name in shares),
         *(service.get(statistic(SERVICE, name)) for name in ("p50", "p99")),
         estimate([p.concurrency for p in points], ""),
         percent(sum(p.blocked for p in points) / arrivals) if arrivals else None,

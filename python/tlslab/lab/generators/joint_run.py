@@ -360,6 +360,7 @@ def last_totals(event: Event | None) -> LastTotals:
             completed=int(totals.get("completed", 0)),
             failed={str(name): int(n) for name, n in totals.get("failed", {}).items()},
             unexpected=int(totals.get("unexpected", 0)),
+            abandoned=int(totals.get("abandoned", 0)),
             requests=int(totals.get("requests", 0)),
             in_flight=int(totals.get("in_flight", 0)),
         )

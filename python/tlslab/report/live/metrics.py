@@ -63,6 +63,7 @@ _COUNTERS: tuple[tuple[str, str, Callable[[Totals], float | None]], ...] = (
         "Connections whose handshake was not the one asked for",
         lambda totals: totals.unexpected,
     ),
+    ("abandoned", "Connections whose users gave up", lambda totals: totals.abandoned),
     ("requests", "Requests that were answered", lambda totals: totals.requests),
     (
         "generator_cpu_seconds",
@@ -74,7 +75,11 @@ _COUNTERS: tuple[tuple[str, str, Callable[[Totals], float | None]], ...] = (
 _HISTOGRAMS: tuple[tuple[str, str, Callable[[Totals], Buckets | None]], ...] = (
     ("handshake", "Handshake times of completed connections", lambda totals: totals.handshake),
     ("service", "Service times of completed connections", lambda totals: totals.service),
-    ("response", "Response times of completed connections", lambda totals: totals.response),
+    (
+        "response",
+        "Response times, and times until users gave up",
+        lambda totals: totals.response,
+    ),
     ("request", "Times of answered requests", lambda totals: totals.exchange),
 )
 

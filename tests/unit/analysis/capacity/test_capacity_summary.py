@@ -23,9 +23,11 @@ from tlslab.analysis.capacity.findings import longer
 from tlslab.contract.record import Verdict
 from tlslab.domain.capacity import Objective
 from tlslab.domain.estimate import Estimate
+from tlslab.domain.figure import Marked
 from tlslab.domain.finding import Summary
 from tlslab.domain.run import RunContents
 from tlslab.lab.store import from_json, to_json
+from tlslab.words.capacity import SENTENCES
 
 pytestmark = pytest.mark.slow
 
@@ -341,3 +343,41 @@ def test_a_search_within_the_objective_is_said_and_confirmed(repetitions: int) -
     (cell,) = summary.cells
     at = {name.partition("_at_")[2] for name in cell.estimates if "_at_" in name}
     assert at == {"20", "40", "60", "80", "100"}
+
+
+@pytest.mark.parametrize("warmup_ms", [200, 16_000])
+def test_users_who_give_up_make_response_times_lower_bounds(warmup_ms: int) -> None:
+    plan = made_plan(repetitions=5)
+    loop = replace(
+        plan.open_loop,
+        fractions=(0.4, 1.2),
+        patience_ms=8000,
+        retries=1,
+        window=replace(plan.open_loop.window, warmup_ms=warmup_ms),
+    )
+    summary = summarise(
+        made_capacity_run({"nginx": CapacityWorld()}, replace(plan, open_loop=loop))
+    )
+    (cell,) = summary.cells
+    least = warmup_ms == 200
+    # Up to a sixth of 1.2 times the maximum is more than the server takes.
+    assert 0.1 < cell.estimates["users_gave_up_at_120"].value < 1 / 6
+    assert cell.estimates["users_gave_up_at_40"].value == 0
+    assert ("users_answered_at_120" in cell.estimates) == (not least)
+    too_low = set(cell.lower_bounds)
+    assert {"response_ms_mean_at_120", "response_ms_p99_at_120"} <= too_low
+    assert not {name for name in too_low if name.startswith("response") and name.endswith("_40")}
+    assert ("users_gave_up_at_120" in too_low) == least
+    loads = table(summary, "loads-0")
+    low, high = (row[loads.columns.index("gave up")] for row in loads.rows)
+    assert isinstance(high, Marked) == isinstance(low, Marked) == least
+    (values,) = stated(summary, "patience")
+    assert (values["loads"], values["patience_s"], values["bound"]) == ([0.4, 1.2], 8.0, least)
+    (finding,) = findings(summary, "patience")
+    words = SENTENCES["patience"](finding.values, finding.cells, summary)
+    assert "users who had no answer within 8 s gave up for good after 2 attempts" in words
+    assert ("at 120 %, at least 1" in words) == least
+    assert words.endswith("at 40 %, nobody.")
+    without = summarise(made_capacity_run({"nginx": CapacityWorld()}, plan))
+    assert findings(without, "patience") == []
+    assert "gave up" not in table(without, "loads-0").columns

@@ -196,10 +196,15 @@ fn the_record_of_an_open_loop_has_what_was_noted() {
     assert_eq!((outcomes.attempts, outcomes.completed, outcomes.in_flight_at_stop), (7, 1, 4));
     assert_eq!(outcomes.failed, BTreeMap::from([("reset".to_owned(), 1)]));
     assert_eq!(outcomes.unexpected, BTreeMap::from([("group".to_owned(), 1)]));
-    let (offered_per_s, achieved_per_s) = (3.0, 1.0);
-    let (arrivals, started, blocked, waiting_at_stop) = (9, 3, 2, 6);
-    let expected =
-        OpenLoop { arrivals, started, blocked, waiting_at_stop, offered_per_s, achieved_per_s };
+    let expected = OpenLoop {
+        arrivals: 9,
+        started: 3,
+        blocked: 2,
+        waiting_at_stop: 6,
+        offered_per_s: 3.0,
+        achieved_per_s: 1.0,
+        users: None,
+    };
     assert_eq!(found.open_loop, Some(expected));
     let steps = found.steps.iter().map(|step| {
         let ended = (step.started, step.completed, step.failed.len(), step.unexpected.len());
@@ -217,6 +222,7 @@ fn the_record_of_an_open_loop_has_what_was_noted() {
         completed,
         failed: 0,
         unexpected: 0,
+        abandoned: 0,
     };
     assert_eq!(found.server_names, [name("a.test", 0), name("b.test", 1)]);
     // One client made all connections.

@@ -157,6 +157,7 @@ fn tickets_wake_nobody_twice_and_who_waits_for_them_in_vain_is_looked_after() {
         script: &script,
         levels: vec![1],
         arrivals: None,
+        patience: None,
         count: Some(WITH_TICKETS + WITHOUT),
         mix: Mix::new(0),
         primed: 0,

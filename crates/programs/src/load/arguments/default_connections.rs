@@ -31,11 +31,13 @@ impl DefaultConnections {
 
     fn within(limit: u64, threads: u32, load: &LoadSpec, count: Option<u64>) -> Self {
         let of_workers = u64::from(EACH) * u64::from(threads);
+        let wait_s = load.patience_ms.map_or(1.0, |ms| (ms as f64 / 1e3).max(1.0));
         let (wanted, words) = match load.rate.as_ref().map(Rate::highest) {
-            // A user gives up on a server whose responses take longer than a second.
-            Some(rate) if rate > of_workers as f64 => {
-                let words = format!("the arrivals of one second at {}/s", plain(rate));
-                (rate.ceil() as u64, words)
+            // By default, users give up on a server whose responses take longer than a second.
+            Some(rate) if rate * wait_s > of_workers as f64 => {
+                let time = if wait_s == 1.0 { "one second" } else { "the patience" };
+                let words = format!("the arrivals of {time} at {}/s", plain(rate));
+                ((rate * wait_s).ceil() as u64, words)
             }
             _ if threads == 1 => (of_workers, format!("{EACH} for each worker")),
             _ => (of_workers, format!("{EACH} for each of {threads} workers")),
@@ -81,6 +83,11 @@ mod tests {
         let ramp = Rate::Ramp(Ramp { from: 500.0, to: 1.0, over_ms: 1 });
         assert_eq!(default(2, Some(ramp), None), (500, arrivals));
         assert_eq!(default(2, Some(Rate::Constant(63.5)), None).0, 64);
+        let rate = Some(Rate::Constant(100.0));
+        let load = LoadSpec { rate, patience_ms: Some(8_000), ..LoadSpec::default() };
+        let patient = DefaultConnections::within(5_000, 2, &load, None);
+        let words = "default: the arrivals of the patience at 100/s".to_owned();
+        assert_eq!(patient, DefaultConnections { number: 800, words });
     }
 
     #[test]

@@ -36,6 +36,15 @@ pub struct LoadArguments {
     #[arg(long, value_enum, default_value = "constant", value_name = "PROCESS", requires = "rate")]
     arrivals: Process,
 
+    /// Open loop: how long a user waits for a complete answer, since the arrival. The user then
+    /// closes the connection, which counts as abandoned, not as failed
+    #[arg(long, value_parser = time, value_name = "TIME", requires = "rate")]
+    patience: Option<Duration>,
+
+    /// How often a user comes back, at once, after an abandoned or failed connection: 10 at most
+    #[arg(long, default_value_t = 0, value_name = "N", requires = "patience")]
+    retries: u32,
+
     /// Run the workers with real-time priority (SCHED_FIFO), so that no other program on their
     /// processors delays an arrival; needs root, and processors that the server does not use
     #[arg(long, requires = "rate")]
@@ -111,6 +120,8 @@ impl LoadArguments {
             seed: self.seed,
             connection_steps: self.connections.as_ref().map(Connections::steps).unwrap_or_default(),
             open_within_ms: milliseconds(self.open_within),
+            patience_ms: self.patience.map(milliseconds),
+            retries: self.retries,
             think_us: u64::try_from(self.think.as_micros()).unwrap_or(u64::MAX),
             trace: 0,
         })
@@ -257,6 +268,8 @@ mod tests {
             (&["--rate", "5", "--step", "3s"], "--step needs"),
             (&["--step", "3s"], "--step needs"),
             (&["--arrivals", "poisson"], "--rate"),
+            (&["--patience", "8s"], "--rate"),
+            (&["--rate", "5", "--retries", "1"], "--patience"),
             (&["-c", "1,x"], "is not a number of connections"),
             (&["-c", "1,2", "--step", "1s", "-n", "5"], "cannot be used with"),
         ] {

@@ -5,6 +5,8 @@ use std::fmt::Write as _;
 
 use tlslab_contract::record::{CLIENTS, HISTOGRAMS, OPEN_HISTOGRAMS, RunRecord, Summary};
 
+use tlslab_wire::outcome::ABANDONED;
+
 use super::tables::quantiles;
 use crate::load::server::{ServerUsage, TICK_US};
 
@@ -52,7 +54,8 @@ fn urls(record: &RunRecord, lines: &mut Lines) {
     }
 }
 
-/// Failures by class, and unexpected handshakes by the fact that differed, each with its reasons.
+/// Failures by class, and unexpected handshakes by the fact that differed, each with its reasons;
+/// with patience, what became of the users.
 fn troubles(record: &RunRecord, lines: &mut Lines) {
     let outcomes = &record.outcomes;
     for (kind, counts) in [("failed", &outcomes.failed), ("unexpected", &outcomes.unexpected)] {
@@ -64,6 +67,20 @@ fn troubles(record: &RunRecord, lines: &mut Lines) {
                 lines.count(&format!("{figure}.connections"), counted.count);
             }
         }
+    }
+    let Some(users) = record.open_loop.and_then(|open_loop| open_loop.users) else { return };
+    lines.count(ABANDONED, outcomes.abandoned);
+    for (figure, number) in [
+        ("arrived", users.arrived),
+        ("answered_at_first", users.answered_at_first),
+        ("answered_after_retry", users.answered_after_retry),
+        ("gave_up", users.gave_up),
+        ("left_waiting", users.left_waiting),
+        ("failed", users.failed),
+        ("unfinished", users.unfinished),
+        ("retries", users.retries),
+    ] {
+        lines.count(&format!("users.{figure}"), number);
     }
 }
 

@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 use std::io;
 
 use terminal_size::{Width, terminal_size_of};
-use tlslab_contract::record::{ConfirmedBy, OpenLoop, RoundTrips, RunRecord, VerdictCode};
+use tlslab_contract::record::{ConfirmedBy, OpenLoop, RoundTrips, RunRecord, Users, VerdictCode};
 use tlslab_contract::spec::{RequestsPerConnection, RunSpec};
 use tlslab_tls::plain::NAME as WITHOUT_TLS;
 use tlslab_wire::wording::{counted, decimal, grouped, scaled};
@@ -126,6 +126,7 @@ fn headline(record: &RunRecord, aside: &Aside) -> String {
     }
     if let Some(open_loop) = &record.open_loop {
         line_of(&mut text, &arrivals(open_loop));
+        open_loop.users.iter().for_each(|fared| line_of(&mut text, &users(fared)));
     }
     text
 }
@@ -217,6 +218,31 @@ fn arrivals(open_loop: &OpenLoop) -> String {
     }
     if waiting_at_stop > 0 {
         line += &format!("; {} still waited at the end", grouped(waiting_at_stop));
+    }
+    line
+}
+
+/// How the users of an open loop with patience fared.
+fn users(users: &Users) -> String {
+    let decided = users.decided();
+    let share = (decided > 0).then(|| 100.0 * users.answered() as f64 / decided as f64);
+    let mut line = format!(
+        "{:>12} % of {} answered in the end: {} at the first attempt, {} after a retry; {} gave up",
+        figure(share, 2),
+        counted(decided, "user"),
+        grouped(users.answered_at_first),
+        grouped(users.answered_after_retry),
+        grouped(users.gave_up)
+    );
+    for (number, words) in [
+        (users.left_waiting, "of them found all connections in use"),
+        (users.failed, "failed"),
+        (users.unfinished, "more still waited at the end"),
+        (users.retries, "of the connections were retries"),
+    ] {
+        if number > 0 {
+            line += &format!("; {} {words}", grouped(number));
+        }
     }
     line
 }

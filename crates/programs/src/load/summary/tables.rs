@@ -7,6 +7,7 @@ use tlslab_contract::record::{
 };
 use tlslab_contract::spec::{RequestsPerConnection, RunSpec};
 use tlslab_tls::plain::NAME as WITHOUT_TLS;
+use tlslab_wire::outcome::ABANDONED;
 use tlslab_wire::wording::{counted, decimal, grouped, plain};
 
 use super::table::{Lead, Table};
@@ -70,7 +71,9 @@ fn latencies(record: &RunRecord) -> Table {
         }
         let mut row = vec![shown.to_owned()];
         row.extend(quantiles(&summary).map(|value| figure(value, 3)));
-        row.push(what.to_owned());
+        let users = record.open_loop.and_then(|open_loop| open_loop.users);
+        let censored = users.filter(|users| users.gave_up > 0 && name.starts_with("response"));
+        row.push(what.to_owned() + censored.map_or("", |_| "; of those who gave up: until then"));
         table.rows.push(row);
     }
     table
@@ -136,6 +139,10 @@ fn troubles(record: &RunRecord) -> Option<Table> {
     };
     table.rows = by_count(&outcomes.failed, "");
     table.rows.extend(by_count(&outcomes.unexpected, "unexpected "));
+    let abandoned = (outcomes.abandoned > 0).then(|| {
+        row(format!("{ABANDONED}: the user's patience ended (not a failure)"), outcomes.abandoned)
+    });
+    table.rows.extend(abandoned);
     (!table.rows.is_empty()).then_some(table)
 }
 
@@ -172,7 +179,7 @@ fn urls(record: &RunRecord) -> Option<Table> {
 
 fn names(record: &RunRecord) -> Option<Table> {
     let mut table = Table::new("completed", Lead::Figure, ["failed", "unexpected", "server name"]);
-    for CountedName { name, completed, failed, unexpected } in &record.server_names {
+    for CountedName { name, completed, failed, unexpected, .. } in &record.server_names {
         let [completed, failed, unexpected] = [*completed, *failed, *unexpected].map(grouped);
         table.rows.push(vec![completed, failed, unexpected, name.clone()]);
     }
@@ -264,7 +271,7 @@ fn hosts(record: &RunRecord) -> Option<Table> {
             host.name.clone(),
             figure(rate, 1),
             grouped(host.outcomes.completed),
-            grouped(host.outcomes.ended() - host.outcomes.completed),
+            grouped(host.outcomes.troubled()),
             percent(busy),
             figure(after, 3),
             counted(host.connections, "connection"),

@@ -100,8 +100,8 @@ fn tables_fit_the_columns_and_lose_no_word() {
     }
     record.facts = vec![CountedFacts { facts: record.preflight.facts.clone(), count: 1_234_567 }];
     let name = format!("{}.example", "long-name".repeat(20));
-    let (completed, failed, unexpected) = (1_234_567, 40, 0);
-    record.server_names = vec![CountedName { name, completed, failed, unexpected }];
+    let (completed, failed, unexpected, abandoned) = (1_234_567, 40, 0, 0);
+    record.server_names = vec![CountedName { name, completed, failed, unexpected, abandoned }];
     for columns in [80, 100, 130] {
         let mut rows = 0;
         for table in tables::all(&record, None) {
