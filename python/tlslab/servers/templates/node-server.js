@@ -44,7 +44,7 @@ function refused(option, names) {
 }
 
 function makeServer(answer) {
-  if (config.plain) return http.createServer(answer);
+  if (config.plain) return (config.http2 ? http2 : http).createServer(answer);
   const options = tlsOptions();
   if (config.http2) return http2.createSecureServer({ ...options, allowHTTP1: true }, answer);
   return https.createServer(options, answer);
