@@ -18,7 +18,9 @@ Figures = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Opening:
-    """What an answer begins with, by the study's own measure; `figure`: the id of its picture."""
+    """What an answer begins with, by the study's own measure; `figure`: the id of its picture, if
+    it has one.
+    """
 
     statement: Statement
     figure: str

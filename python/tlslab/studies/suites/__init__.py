@@ -61,10 +61,12 @@ def additions(cells: Sequence[Measured], published: Figures, processors: int = 1
             for estimate in (place.keep_alive, SERVER_COST)
             if (order := class_order(place, estimate, published.get("classes", ()))) is not None
         ]
-        figures = [class_figure(place, order) for order in classes]
+        figures = [f for order in classes if (f := class_figure(place, order)) is not None]
         if classes and opening is None:
             values = {"where": place.label, "orders": [order.values for order in classes]}
-            opening = Opening(Statement("suites_by_class", values), figures[0].id)
+            opening = Opening(
+                Statement("suites_by_class", values), figures[0].id if figures else ""
+            )
         drawn += [*figures, *family_figures(place), *size_figures(place, found)]
         tables += [kept_open_table(place, published.get("order", ())), handshake_table(place)]
         if found:

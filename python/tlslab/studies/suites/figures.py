@@ -80,8 +80,10 @@ _OF_CLASSES = {
 }
 
 
-def class_figure(place: SuitePlace, found: ClassOrder) -> Figure:
-    """Each class over the first one, in the order of the study."""
+def class_figure(place: SuitePlace, found: ClassOrder) -> Figure | None:
+    """Each class over the first one, in the order of the study; None without any to compare."""
+    if not any(found.to_first.values()):
+        return None
     rows = [(found.first, None), *found.to_first.items()]
     known = [(f"{n}. {name}", each) for n, (name, each) in enumerate(rows, start=1)]
     ratios = [(name, each.ratio.as_estimate if each else None) for name, each in known]

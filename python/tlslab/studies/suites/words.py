@@ -65,8 +65,13 @@ _CLAIMS = {
 
 
 def _by_class(v: Values, cells: tuple[str, ...], summary: Summary) -> str:
-    """The opening of the answer: requests, then new connections."""
-    return f"{v['where']}: {' '.join(capital(_of_classes(order)) for order in v['orders'])}"
+    """The opening of the answer: requests, then new connections; without what was not compared."""
+    tried = (
+        {**order, "claims": [each for each in order["claims"] if each["ratio"]]}
+        for order in v["orders"]
+    )
+    first, *others = map(_of_classes, tried)
+    return " ".join((f"{v['where']}: {first}", *map(capital, others)))
 
 
 def _classes(v: Values, cells: tuple[str, ...], summary: Summary) -> str:
