@@ -31,7 +31,7 @@ def test_the_size_makes_handshakes_dear_and_leaves_requests_alone(study: Additio
     assert share["verdict"] == "open"
     assert 0 < share["open"] < 0.1
     table = next(table for table in study.tables if table.id.startswith("dh"))
-    assert [row[1] for row in table.rows] == ["1024", "2048", "3072", "4096"]
+    assert [row[1] for row in table.rows] == [1024, 2048, 3072, 4096]
 
 
 def test_a_real_difference_between_sizes_is_reported() -> None:
