@@ -17,9 +17,11 @@ for kind in schema["$defs"].values():
 # The levels of a deployment are fields of their own there.
 deployment = schema["$defs"].pop("Deployment")
 del schema["$defs"]["Levels"], deployment["properties"]["levels"]
+NAMES = {int: "integer", str: "string", bool: "boolean"}
 for name, row in DEPLOYED.items():
-    kind = "integer" if row.value is int else "string" if row.value is str else "boolean"
-    deployment["properties"][name] = {"anyOf": [{"type": kind}, {"type": "null"}], "default": None}
+    kinds = [row.value] if row.value in NAMES else map(type, map(row.value, row.rule.known))
+    types = [{"type": kind} for kind in dict.fromkeys(NAMES[each] for each in kinds)]
+    deployment["properties"][name] = {"anyOf": [*types, {"type": "null"}], "default": None}
 schema["$defs"]["Deployment"] = deployment
 schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 json.dump(schema, sys.stdout, indent=4, sort_keys=True)

@@ -35,7 +35,7 @@ def cell(
     openssl: str,
     request_us: float,
     connection_us: float,
-    bits: int | None = None,
+    bits: int | str | None = None,
     noise: float = 0.003,
     **changes: object,
 ) -> Measured:
@@ -93,7 +93,9 @@ def stated(study: Additions, code: str) -> Values:
 
 
 def said(study: Additions) -> dict[str, str]:
-    """The sentences of the findings, by code."""
-    return {
-        each.code: SENTENCES[each.code](each.values, each.cells, NO_RUN) for each in study.findings
-    }
+    """The sentences of the findings, by code; those of one code together."""
+    found: dict[str, str] = {}
+    for each in study.findings:
+        text = SENTENCES[each.code](each.values, each.cells, NO_RUN)
+        found[each.code] = f"{found[each.code]}\n{text}" if each.code in found else text
+    return found

@@ -8,11 +8,12 @@ import pytest
 
 from live.harness import Tlslab, trials
 from tlslab.domain.experiment import Experiment
+from tlslab.domain.factors import dh_size
 from tlslab.domain.workload import KeepAlive, Window
 from tlslab.experiment import dumps, load, with_levels
 from tlslab.experiment.short import VARIABLE
 
-SIZES = ("1024", "2048", "3072", "4096")
+SIZES = ("1024", "2048", "3072", "4096", "2048-generated")
 FAMILIES = (
     "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256",
     "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256",
@@ -24,7 +25,8 @@ FAMILIES = (
 
 def tiny() -> str:
     """A suite of each family and all sizes, with windows too short for meaningful figures."""
-    quick = with_levels(load("suites", "quick"), {"suite": FAMILIES, "http": ("2", "1.1")})
+    levels = {"suite": FAMILIES, "http": ("2", "1.1"), "dh_bits": SIZES}
+    quick = with_levels(load("suites", "quick"), levels)
     workload = quick.workload
     short = Window(50, 1200)
     changes: dict[str, Any] = {
@@ -51,7 +53,8 @@ def test_the_whole_study_on_nginx(tlslab: Tlslab, tmp_path: Path) -> None:
     trials = [
         json.loads(line) for line in (tmp_path / "out" / "trials.jsonl").read_text().splitlines()
     ]
-    assert len(trials) == 2 * (len(FAMILIES) - 1 + len(SIZES))
+    # One more for each version of HTTP, without TLS.
+    assert len(trials) == 2 * (len(FAMILIES) - 1 + len(SIZES) + 1)
     assert {trial["status"] for trial in trials} == {"done"}, [t["reason"] for t in trials]
     for trial in trials:
         _check_runs(trial)
@@ -71,7 +74,7 @@ def test_as_many_connections_as_the_study_has_are_open_before_the_first_request(
     opened = keep_alive.connections
     study = load("suites", "quick")
     keep_alive = KeepAlive(Window(100, 300), connections=opened)
-    one = with_levels(study, {"suite": FAMILIES[:1], "http": ("2", "1.1")})
+    one = with_levels(study, {"tls": ("1.2",), "suite": FAMILIES[:1], "http": ("2", "1.1")})
     workload = type(one.workload)(**{**vars(one.workload), "keep_alive": keep_alive})
     text = dumps(Experiment(**{**vars(one), "blocks": 1, "workload": workload}))
     (tmp_path / "opened.toml").write_text(text, "utf-8")
@@ -90,13 +93,19 @@ def _check_runs(trial: dict[str, Any]) -> None:
     assert set(runs) == {"capacity", "client_cost", "keep_alive"}
     for kind, run in runs.items():
         record = run["record"]
-        assert record["backend"].startswith("openssl")
-        assert record["preflight"]["facts"]["suite"] == factors["suite"]
         assert record["outcomes"]["unexpected"] == {}
-        alpn = {"2": "h2", "1.1": "http/1.1"}[factors["http"]]
-        assert record["preflight"]["facts"]["alpn"] in (alpn, None)
+        if factors["tls"] == "none":
+            assert (record["backend"], record["spec"]["http"]["version"]) == (
+                "none",
+                factors["http"],
+            )
+        else:
+            assert record["backend"].startswith("openssl")
+            assert record["preflight"]["facts"]["suite"] == factors["suite"]
+            alpn = {"2": "h2", "1.1": "http/1.1"}[factors["http"]]
+            assert record["preflight"]["facts"]["alpn"] in (alpn, None)
         if factors["dh_bits"] != "none":
-            assert record["spec"]["tls"]["dh_bits"] == int(factors["dh_bits"])
+            assert record["spec"]["tls"]["dh_bits"] == dh_size(factors["dh_bits"])
         if kind == "keep_alive":
             # No connection is made in the measurement: those in flight at its end were there at its
             # start.

@@ -127,7 +127,12 @@ def test_a_quick_table_changes_only_what_it_names() -> None:
         (TLS, 'processors = ["two"]', "f:7: factors.processors", "unknown name 'two'"),
         (TLS, "processors = [1.5]", "f:7: factors.processors", "must be a list of texts"),
         (TLS, 'server = ["Ngin X"]', "factors.server", "'Ngin X'; known: names of targets"),
-        (TLS, "dh_bits = [512]", "factors.dh_bits", "'512'; known: 1024, 2048, 3072, 4096"),
+        (
+            TLS,
+            "dh_bits = [512]",
+            "factors.dh_bits",
+            "'512'; known: 1024, 2048, 3072, 4096, 1",
+        ),
         (TLS, 'connector = ["apr"]', "factors.connector", "'apr'; known: jsse, openssl"),
     ],
 )

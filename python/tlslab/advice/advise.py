@@ -9,6 +9,7 @@ from tlslab.advice.policy import GRADES, Policy, policies
 from tlslab.advice.proof_verdict import proved
 from tlslab.advice.setting_grade import Graded, Subject, grade_group, grade_suite
 from tlslab.domain.estimates import OPEN_REQUESTS
+from tlslab.domain.factors import dh_size
 from tlslab.domain.figure import DataTable, Figure, Series
 from tlslab.domain.finding import Answer, CellSummary, Finding, Lacking, Ranking, Statement, Summary
 from tlslab.domain.leading import answering, lead, led, tiles
@@ -232,12 +233,13 @@ def _graded_levels(summary: Summary, subject: Subject) -> list[tuple[Graded, str
     versions = summary.experiment.factors.get("http", ())
     http = "2" if "2" in versions or summary.experiment.workload.get("http") == "2" else None
     rows = [(grade_suite(level, http), level_label("suite", level)) for level in levels]
-    sizes = [size for size in summary.experiment.factors.get("dh_bits", ()) if size.isdigit()]
+    given = map(dh_size, summary.experiment.factors.get("dh_bits", ()))
+    sizes = dict.fromkeys(size for size in given if size is not None)
     for level in levels:
         for size in sizes if "_DHE_" in level else []:
-            each = grade_suite(level, http, int(size))
+            each = grade_suite(level, http, size)
             if each.opinions != grade_suite(level, http).opinions:
-                label = f"{level_label('suite', level)}, {level_label('dh_bits', size)}"
+                label = f"{level_label('suite', level)}, {level_label('dh_bits', str(size))}"
                 rows.append((each, label))
     return rows
 

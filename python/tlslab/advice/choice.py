@@ -29,6 +29,7 @@ from tlslab.domain.estimates import (
     WIRE_BYTES,
     quantile,
 )
+from tlslab.domain.factors import dh_size
 from tlslab.domain.finding import CellSummary
 from tlslab.domain.names import find_suite
 from tlslab.domain.recommendation import Aim, Grounds, Price, RecommendedChoice, Rival
@@ -82,8 +83,7 @@ def graded(
     name = factors[subject]
     if subject == "group":
         return grade_group(name, by)
-    bits = factors.get("dh_bits", "")
-    size = int(bits) if bits.isdigit() else None
+    size = dh_size(factors.get("dh_bits", ""))
     return grade_suite(name, factors.get("http", http), size, by)
 
 

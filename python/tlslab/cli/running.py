@@ -23,6 +23,7 @@ from tlslab.domain.finding import Summary
 from tlslab.domain.names import NO_TLS
 from tlslab.experiment import (
     Form,
+    at_url,
     file_kind,
     load,
     loads,
@@ -78,6 +79,8 @@ def run(
             )
         loaded = load(given.experiment, _form(given))
         refuse_commands(loaded)
+        if loaded.kind == MATRIX and any(map(is_url, parse_targets(given.target or []))):
+            loaded = at_url(loaded)
         experiment = changed(loaded, given)
         if vary := _varied_instead(loaded, experiment, given):
             experiment = _asked_by_set(vary, given)
@@ -133,7 +136,8 @@ def _varied_instead(
     """
     given_levels = parse_levels(given.settings or [])
     several = {name: levels for name, levels in given_levels.items() if len(set(levels)) > 1}
-    others = {f.name for f in wanted.factors if len(set(f.levels)) > 1} - set(several)
+    compared = {f.name for f in wanted.factors if len({*f.levels} - {NO_TLS}) > 1}
+    others = compared - set(several)
     is_plain = given.experiment in shipped() and loaded.kind == MATRIX and given.until is None
     is_asked = not others and not set(several) & (set(loaded.baseline) | _NO_QUESTION)
     return several if is_plain and is_asked and len(parse_targets(given.target or [])) < 2 else {}

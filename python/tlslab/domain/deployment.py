@@ -29,9 +29,10 @@ class Deployment:
     `server`: the name of a managed target, or the URL of another server. `front`: the managed
     target that terminates TLS in front of the server, or `none`. `resume`: the one way in which the
     server lets sessions be resumed. `obsolete`: the server accepts protocols, suites and keys that
-    nobody should use. `plain`: it serves HTTP without TLS. `levels`: those of the other factors of
-    the sides `server` and `lab` (`domain.factors`) that apply to the cell; the lab decides on the
-    others (one processor, one worker per processor).
+    nobody should use. `plain`: it serves HTTP without TLS; with `prior_knowledge` HTTP/2 (RFC 9113,
+    section 3.3), else HTTP/1.1. `levels`: those of the other factors of the sides `server` and
+    `lab` (`domain.factors`) that apply to the cell; the lab decides on the others (one processor,
+    one worker per processor).
     """
 
     server: str
@@ -39,4 +40,5 @@ class Deployment:
     resume: str = "none"
     obsolete: bool = False
     plain: bool = False
+    prior_knowledge: bool = False
     levels: Levels = NO_LEVELS

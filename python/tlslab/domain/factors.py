@@ -32,6 +32,9 @@ RESUMES_BY = {"id": "1.2", "ticket": "1.2", "psk": "1.3", "psk-only": "1.3"}
 # The engine accepts shorter Diffie-Hellman parameters only with `allow_obsolete`.
 SAFE_DH_BITS = 2048
 
+# How levels of `dh_bits` end whose prime was searched at random and is no standard group's.
+GENERATED = "-generated"
+
 
 @dataclass(frozen=True)
 class Rule:
@@ -163,9 +166,21 @@ def _key_label(level: str) -> str:
     return "Ed25519" if level == "ed25519" else name
 
 
+def dh_size(level: str) -> int | None:
+    """The bits of Diffie-Hellman parameters, by the level of `dh_bits`; None without any."""
+    digits = level.removesuffix(GENERATED)
+    return int(digits) if digits.isdigit() else None
+
+
 def _dh_spec(level: str) -> Mapping[str, Any]:
     # A short modulus is measured on purpose; no other obsolete parameter is offered with it.
-    return {"dh_bits": int(level), "allow_obsolete": int(level) < SAFE_DH_BITS}
+    bits = dh_size(level) or 0
+    return {"dh_bits": bits, "allow_obsolete": bits < SAFE_DH_BITS}
+
+
+def _dh_label(level: str) -> str:
+    size = dh_size(level)
+    return "no DH" if size is None else f"DH {size}{', generated' * level.endswith(GENERATED)}"
 
 
 def _without_tls_against(cell: Combination) -> str | None:
@@ -177,7 +192,7 @@ def _without_tls_against(cell: Combination) -> str | None:
     if cell.factors.get("resume", "none") != "none" or cell.factors.get("resumed", "0%") != "0%":
         return "without TLS there is no session to resume"
     rows = (FACTORS[name] for name in cell.factors if name in FACTORS)
-    named = next((row for row in rows if row.of_tls), None)
+    named = next((r for r in rows if r.of_tls and cell.factors[r.name] != r.absent), None)
     return None if named is None else f"without TLS there is no {named.noun}"
 
 
@@ -270,13 +285,13 @@ _ROWS = (
     ),
     FactorRow(
         "dh_bits",
-        Rule(("1024", "2048", "3072", "4096")),
+        Rule(tuple(f"{bits}{how}" for how in ("", GENERATED) for bits in (1024, 2048, 3072, 4096))),
         side="server",
         of_tls=True,
-        value=int,
+        value=lambda level: int(level) if level.isdigit() else level,
         absent="none",
         tls=_dh_spec,
-        label=lambda level: f"DH {level}" if level.isdigit() else "no DH",
+        label=_dh_label,
         heading="DH parameters",
         noun="DH size",
     ),

@@ -62,9 +62,11 @@ class Answer:
     `sentences`: two at most, each supported by the intervals of the run; empty if the run does not
     answer. The second may go on: it quotes the recommendation if that names another level than the
     first, and has the known clients of a proof. `confidence` states the certainty of the answer in
-    one line: blocks, intervals, families. `lacking` is present if there are no sentences; beside a
-    sentence it is of the rest of the answer. `tiles`: three to five, or none. `figure`: the id of
-    the summary's figure that shows the answer, or empty.
+    one line: blocks, intervals, families. `opening`: what a study says by its own measure, before
+    the sentences; `picture` shows that, in place of `figure`, if it is not empty. `lacking` is
+    present if there are no sentences; beside a sentence it is of the rest of the answer. `tiles`:
+    three to five, or none. `figure`: the id of the summary's figure that shows the answer, or
+    empty.
 
     `statements` and `certainty` are what `sentences` and `confidence` say, by code. The analysis
     leaves the texts empty, `words` fills them.
@@ -78,6 +80,13 @@ class Answer:
     figure: str = ""
     statements: tuple[Statement, ...] = ()
     certainty: Statement | None = None
+    opening: Statement | None = None
+    picture: str = ""
+
+    @property
+    def drawn(self) -> str:
+        """The id of the figure beside the answer, or empty."""
+        return self.picture or self.figure
 
 
 @dataclass(frozen=True)

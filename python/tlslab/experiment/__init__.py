@@ -8,7 +8,7 @@ may repeat `blocks`, `factors` and a kind's tables with the values that a quick 
 
 from tlslab.experiment.cells import make_cells
 from tlslab.experiment.file_kinds import FileKind
-from tlslab.experiment.files import SCHEMA, Form, dumps, load, loads, shipped, with_levels
+from tlslab.experiment.files import SCHEMA, Form, at_url, dumps, load, loads, shipped, with_levels
 from tlslab.experiment.kinds import FILE_KINDS, file_kind
 from tlslab.experiment.order import Refuse, make_plan, refuse_levels
 from tlslab.experiment.question import measures_in, mix_in, question
@@ -19,6 +19,7 @@ __all__ = [
     "FileKind",
     "Form",
     "Refuse",
+    "at_url",
     "dumps",
     "file_kind",
     "load",

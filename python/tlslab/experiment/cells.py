@@ -86,6 +86,9 @@ def make_deployment(experiment: Experiment, factors: Factors, server: str) -> De
         front=factors.get("front", NO_FRONT),
         resume=resumption(factors, experiment.workload.resume),
         plain=factors.get("tls") == NO_TLS,
+        prior_knowledge=(
+            factors.get("tls") == NO_TLS and experiment.workload.of(factors).http == "2"
+        ),
         levels=levels_of(DEPLOYED, factors),
     )
 
@@ -101,8 +104,8 @@ def contradiction(experiment: Experiment, factors: Factors) -> str | None:
     all_resume = load.resume != "none" and load.resume_ratio == 1
     combination = Combination(factors, make_profile(experiment, factors), all_resume)
     kept = load.keep_alive
-    if factors.get("tls") == NO_TLS and "2" in (load.http, kept.http if kept else None):
-        return "HTTP/2 is not measured without TLS"
+    if factors.get("tls") == NO_TLS and kept and kept.http not in (None, load.http):
+        return "a server without TLS speaks one version of HTTP"
     reasons = (row.excludes(combination) for row in FACTORS.values() if row.excludes)
     return next(filter(None, reasons), None)
 

@@ -19,7 +19,7 @@ from tlslab.domain.experiment import (
     Pin,
 )
 from tlslab.domain.factors import FACTORS, FactorRow, Rule
-from tlslab.domain.names import BACKENDS, CERTIFICATE_KEYS, SIGNATURE_SCHEMES
+from tlslab.domain.names import BACKENDS, CERTIFICATE_KEYS, NO_TLS, SIGNATURE_SCHEMES
 from tlslab.experiment.file_kinds import FileKind
 from tlslab.experiment.kinds import FILE_KINDS, file_kind
 from tlslab.experiment.short import asked_for, shortened
@@ -208,6 +208,16 @@ def with_levels(experiment: Experiment, changes: Mapping[str, tuple[str, ...]]) 
     return replace(experiment, factors=factors, baseline=baseline)
 
 
+def at_url(experiment: Experiment) -> Experiment:
+    """The experiment at the server of a URL: without the one level of a factor that only the lab's
+    own servers have, and without the cells without TLS.
+    """
+    kept = (f for f in experiment.factors if len(f.levels) > 1 or not FACTORS[f.name].own_servers)
+    factors = tuple(replace(f, levels=tuple(n for n in f.levels if n != NO_TLS)) if f.name == "tls"
+                    else f for f in kept)  # fmt: skip
+    return replace(experiment, factors=factors)
+
+
 def dumps(experiment: Experiment) -> str:
     """The experiment as a text that `loads` reads back to an equal one (except for `quick`)."""
     lines = [f"schema = {toml(SCHEMA)}"]
@@ -235,15 +245,17 @@ def dumps(experiment: Experiment) -> str:
 
 
 def _factors(root: Table, changes: Table, rows: Mapping[str, FactorRow]) -> tuple[Factor, ...]:
-    """The factors of a file; levels in `changes` replace the file's."""
+    """The factors of a file; levels in `changes` replace the file's, or are of one more factor."""
     table = root.table("factors")
     table.only(*rows)
     if not table.data:
         raise table.error(f"needs at least one factor of {', '.join(rows)}")
     changed = changes.table("factors") if "factors" in changes else table
-    changed.only(*table.data)
-    sources = {name: changed if name in changed else table for name in table.data}
-    return tuple(Factor(name, _levels(sources[name], name, rows[name].rule)) for name in table.data)
+    changed.only(*rows)
+    sources = dict.fromkeys(table.data, table) | dict.fromkeys(changed.data, changed)
+    return tuple(
+        Factor(name, _levels(source, name, rows[name].rule)) for name, source in sources.items()
+    )
 
 
 def _levels(table: Table, name: str, rule: Rule) -> tuple[str, ...]:

@@ -319,5 +319,5 @@ def general_findings(summary: Summary, shown: tuple[Section, ...]) -> tuple[Find
 
 def answering_figure(summary: Summary) -> Figure | None:
     """The figure that shows the answer."""
-    wanted = "" if summary.answer is None else summary.answer.figure
+    wanted = "" if summary.answer is None else summary.answer.drawn
     return next((each for each in summary.figures if each.id == wanted), None)

@@ -7,6 +7,7 @@ from typing import Protocol
 
 from tlslab.domain.configuration import Configuration
 from tlslab.domain.errors import CannotRunError
+from tlslab.domain.factors import GENERATED, dh_size
 from tlslab.domain.levels import NO_LEVELS, Levels
 from tlslab.servers.address import LOOPBACK, in_url
 from tlslab.servers.guard import bound
@@ -56,7 +57,14 @@ class Setting:
     @property
     def dh_bits(self) -> int | None:
         """The size of the Diffie-Hellman parameters; None: the server's default."""
-        return self.levels.number("dh_bits")
+        return dh_size(self.levels.get("dh_bits") or "")
+
+    def standard_groups_only(self) -> dict[tuple[str, str], str]:
+        """The level of generated Diffie-Hellman parameters, which a server cannot be given."""
+        level = self.levels.get("dh_bits") or ""
+        if not level.endswith(GENERATED):
+            return {}
+        return {("dh_bits", level): "the server takes no Diffie-Hellman parameters from a file"}
 
     @property
     def host(self) -> str:

@@ -102,7 +102,7 @@ class ConfiguredServer(ABC):
         if not setting.plain:
             self._certificates = self._certify()
         write_document(setting.folder, setting.document_bytes)
-        self._dh = write_parameters(setting.folder, setting.dh_bits)
+        self._dh = write_parameters(setting.folder, setting.levels.get("dh_bits"))
         self._arrange()
         if setting.configuration is not None:
             self._groups = []

@@ -1,4 +1,4 @@
-"""Diffie-Hellman parameters of well-known groups, which need no search for a prime.
+"""Diffie-Hellman parameters: those of well-known groups, and those that were searched at random.
 
 Sizes of 2048 bits and more are the ffdhe groups of RFC 7919 (appendix A), 1536 is the MODP group of
 RFC 3526 (section 2), 1024 that of RFC 5114 (section 2.1). All except the last are safe primes with
@@ -7,14 +7,19 @@ where c is e for RFC 7919 and pi for RFC 3526.
 
 OpenSSL knows all of these groups, and therefore uses a secret exponent of twice their strength with
 them. With an unknown group its exponent is as long as the prime, whatever the parameters say: the
-1024 bits of RFC 2409 would cost a server more than 2048 bits of RFC 7919.
+1024 bits of RFC 2409 would cost a server more than 2048 bits of RFC 7919. So it is with the
+parameters that `openssl dhparam` searches, the levels `2048-generated` and the like: safe primes of
+no special form. They are kept with the package (`templates/dh-generated.pem`), as the search for
+one of 4096 bits takes minutes.
 """
 
 import base64
+import re
 from functools import cache
 from pathlib import Path
 
 from tlslab.domain.errors import CannotRunError
+from tlslab.domain.factors import GENERATED, dh_size
 
 # Offsets by bits, from the RFCs.
 _FFDHE = {2048: 560316, 3072: 2625351, 4096: 5736041, 6144: 15705020, 8192: 10965728}
@@ -64,8 +69,14 @@ def generator(bits: int) -> int:
     return _GENERATOR_1024 if bits == 1024 else 2
 
 
-def parameters_pem(bits: int) -> str:
-    """The group in the form of PKCS #3: prime, generator, exponent's bits."""
+def parameters_pem(level: str) -> str:
+    """The parameters of a level of `dh_bits` in the form of PKCS #3.
+
+    Prime, generator, and of a well-known group the exponent's bits.
+    """
+    bits = dh_size(level) or 0
+    if level.endswith(GENERATED):
+        return _generated()[bits]
     numbers = (prime(bits), generator(bits), EXPONENT_BITS[bits])
     content = b"".join(_der(0x02, _unsigned(number)) for number in numbers)
     text = base64.encodebytes(_der(0x30, content)).decode("ascii").replace("\n", "")
@@ -73,12 +84,20 @@ def parameters_pem(bits: int) -> str:
     return "\n".join(["-----BEGIN DH PARAMETERS-----", *lines, "-----END DH PARAMETERS-----", ""])
 
 
-def write_parameters(folder: Path, bits: int | None) -> Path | None:
-    """The parameters in a file of the folder; None if no size is requested."""
-    if bits is None:
+@cache
+def _generated() -> dict[int, str]:
+    """The kept parameters by their bits, smallest first."""
+    kept = (Path(__file__).parent / "templates" / "dh-generated.pem").read_text("ascii")
+    blocks = re.findall(r"^-----BEGIN.*?^-----END [A-Z ]+-----\n", kept, re.MULTILINE | re.DOTALL)
+    return dict(zip((1024, 2048, 3072, 4096), blocks, strict=True))
+
+
+def write_parameters(folder: Path, level: str | None) -> Path | None:
+    """The parameters in a file of the folder; None if no level is requested."""
+    if level is None:
         return None
-    path = folder / f"dh-{bits}.pem"
-    path.write_text(parameters_pem(bits), "ascii")
+    path = folder / f"dh-{level}.pem"
+    path.write_text(parameters_pem(level), "ascii")
     return path
 
 

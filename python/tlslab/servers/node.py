@@ -98,7 +98,7 @@ class Node:
     def _configure(self, more: dict[str, Any]) -> Path:
         """Writes the script's configuration into the private folder."""
         setting = self._setting
-        dh = setting.dh_bits
+        dh = setting.levels.get("dh_bits")
         tickets = setting.resume in ("ticket", "psk", "psk-only")
         config = {
             "listen": setting.listen,

@@ -85,14 +85,14 @@ class Reference:
         return self._authority.trust_pem
 
     def prepare(self) -> dict[tuple[str, str], str]:
-        """Makes the certificates. This server supports everything that experiments can request."""
+        """Makes the certificates. This server lacks generated Diffie-Hellman parameters only."""
         if self._setting.plain:
             return {}
         for files in self._authority.serve(self._setting.keys, self._setting.levels):
             self._certificates += ["--cert", str(files.certificate), "--key", str(files.key)]
             if files.ocsp_response is not None:
                 self._certificates += ["--staple", str(files.ocsp_response)]
-        return {}
+        return self._setting.standard_groups_only()
 
     def start(self) -> Running:
         """Starts a fresh server on a free port of the address that it listens on."""

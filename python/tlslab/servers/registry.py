@@ -9,6 +9,7 @@ from tlslab.domain.command_line import did_you_mean
 from tlslab.domain.deployment import NO_FRONT, Deployment
 from tlslab.domain.errors import CannotRunError, UsageError
 from tlslab.domain.factors import FACTORS
+from tlslab.domain.wording import joined
 from tlslab.servers.address import LOOPBACK
 from tlslab.servers.apache import Apache
 from tlslab.servers.base import Front, Running, Setting, Target
@@ -44,7 +45,7 @@ class Kind:
       those that it takes with one certificate only, and why.
     - `front` makes the server as one that terminates TLS before another server; None: it cannot.
     - `plain`: the server can serve HTTP without TLS: behind a front, or as a baseline.
-    - `http2`: the server speaks HTTP/2.
+    - `http2`: the server speaks HTTP/2; `prior_knowledge`: it does without TLS, too.
     - `http2_since`: the first version that does so unless its file says otherwise; None: none does.
     - `warm_up_ms`: how long a fresh server needs load until its cost is stable.
     - `restart_per_trial`: the cost grows with time, so that each trial gets a fresh server.
@@ -61,6 +62,7 @@ class Kind:
     front: Callable[[Setting], Front] | None = None
     plain: bool = False
     http2: bool = True
+    prior_knowledge: bool = False
     http2_since: tuple[int, ...] | None = None
     warm_up_ms: int = 0
     restart_per_trial: bool = False
@@ -137,6 +139,7 @@ _KINDS = (
         _STAPLES,
         _ONE_RESPONSE,
         plain=True,
+        prior_knowledge=True,
         warm_up_ms=5_000,
         restart_per_trial=True,
     ),
@@ -159,6 +162,7 @@ _KINDS = (
         _ONE_RESPONSE,
         front=Nginx,
         plain=True,
+        prior_knowledge=True,
         syntax=Nginx.syntax,
     ),
     Kind(
@@ -220,6 +224,9 @@ def lacking(deployment: Deployment) -> str | None:
         kinds.append(front)
     if deployment.plain and not back.plain:
         return f"{back.name} is not set up without TLS"
+    if deployment.prior_knowledge and not back.prior_knowledge:
+        others = joined([kind.name for kind in MANAGED.values() if kind.prior_knowledge])
+        return f"{back.name} is not set up with HTTP/2 without TLS: {others} are"
     if deployment.obsolete and back.name != Reference.name:
         return f"{back.name} is not set up with obsolete protocols: the reference server is"
     for factor, level in deployment.levels:

@@ -150,9 +150,9 @@ class Tomcat:
 
     def _issue(self) -> dict[tuple[str, str], str]:
         """Makes the certificates; a host of Tomcat's takes one of each type."""
-        lacking: dict[tuple[str, str], str] = {}
-        if self._connector.openssl and self._setting.dh_bits is not None:
-            lacking["dh_bits", str(self._setting.dh_bits)] = DH_AUTOMATIC
+        lacking = self._setting.standard_groups_only()
+        if self._connector.openssl and (level := self._setting.levels.get("dh_bits")) is not None:
+            lacking["dh_bits", level] = DH_AUTOMATIC
         types: set[str] = set()
         for key in self._setting.keys:
             kind = _type(key)

@@ -54,8 +54,12 @@ def joined(summary: Summary, contents: RunContents) -> Summary:
 def _with(summary: Summary, study: Study, added: Additions) -> Summary:
     lacking = None if summary.answer is None else summary.answer.lacking
     few = lacking is not None and lacking.few
+    answer = summary.answer
+    if answer is not None and added.opening is not None and not few:
+        answer = study.opened(answer, added.opening, summary)
     return replace(
         summary,
+        answer=answer,
         findings=(*summary.findings, *study.worded(() if few else added.findings, summary)),
         figures=(*summary.figures, *added.figures),
         tables=(*summary.tables, *added.tables),

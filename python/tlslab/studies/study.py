@@ -8,7 +8,7 @@ from typing import Any
 
 from tlslab.domain.experiment import Experiment
 from tlslab.domain.figure import DataTable, Figure, TextBlock
-from tlslab.domain.finding import Comparison, Finding, Summary
+from tlslab.domain.finding import Answer, Comparison, Finding, Statement, Summary
 from tlslab.domain.run import RunContents
 from tlslab.words.sentence import Sentences
 
@@ -17,10 +17,21 @@ Figures = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
+class Opening:
+    """What an answer begins with, by the study's own measure; `figure`: the id of its picture, if
+    it has one.
+    """
+
+    statement: Statement
+    figure: str
+
+
+@dataclass(frozen=True)
 class Additions:
     """What a study adds to a summary, after the parts that every run of the kind has.
 
-    `comparisons` replace those of the summary, with published ratios; empty: they stay.
+    `opening` comes before all. `comparisons` replace those of the summary, with published ratios;
+    empty: they stay.
     """
 
     findings: tuple[Finding, ...] = ()
@@ -29,6 +40,7 @@ class Additions:
     texts: tuple[TextBlock, ...] = ()
     method: tuple[str, ...] = ()
     comparisons: tuple[Comparison, ...] = ()
+    opening: Opening | None = None
 
 
 def never(experiment: Experiment) -> bool:
@@ -56,6 +68,12 @@ class Study:
         """The published figures."""
         file = resources.files("tlslab") / "studies" / self.room / "published.toml"
         return tomllib.loads(file.read_text("utf-8"))
+
+    def opened(self, answer: Answer, opening: Opening, summary: Summary) -> Answer:
+        """The answer with the study's own sentence and picture before its others."""
+        said = opening.statement
+        text = self.sentences[said.code](said.values, (), summary)
+        return replace(answer, opening=replace(said, text=text), picture=opening.figure)
 
     def worded(self, findings: Sequence[Finding], summary: Summary) -> tuple[Finding, ...]:
         """The study's findings with their sentences."""

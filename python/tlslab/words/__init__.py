@@ -117,9 +117,12 @@ def _answer(summary: Summary, answer: Answer) -> Answer:
         return found.text or sentence(summary, found.code, found.values)
 
     sentences = answer.sentences
-    if answer.statements:
+    statements = answer.statements
+    if answer.opening is not None:
+        statements = (answer.opening, *statements)
+    if statements:
         # Two sentences at most: the second may go on.
-        first, *more = map(said, answer.statements)
+        first, *more = map(said, statements)
         sentences = (first, " ".join(more)) if more else (first,)
     confidence = answer.confidence if answer.certainty is None else said(answer.certainty)
     return replace(

@@ -28,7 +28,7 @@ COSTS = {FASTEST: 200.0, GOOD: 300.0, ALSO_GOOD: 400.0, CBC: 500.0}
 def suites_run(costs: Mapping[str, float], target: str = "nginx") -> RunContents:
     """A run of suites over HTTP/2, of connections alone."""
     whole = load("suites")
-    levels = {"suite": tuple(costs), "http": ("2",), "dh_bits": ("1024", "2048")}
+    levels = {"tls": ("1.2",), "suite": tuple(costs), "http": ("2",), "dh_bits": ("1024", "2048")}
     experiment = with_levels(
         replace(whole, workload=replace(whole.workload, keep_alive=None)), levels
     )

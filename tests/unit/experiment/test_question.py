@@ -61,7 +61,6 @@ def test_a_mix_measures_all_that_it_needs() -> None:
         ({"colour": ("red", "blue")}, {}, "unknown factor 'colour'"),
         ({"tls": ("1.2", "1.3")}, {"group": ("X25519MLKEM768",)}, "tls=1.2: .* in TLS 1.3 only"),
         ({"tls": ("none", "1.3")}, {"group": ("X25519",)}, "tls=none: without TLS there is no key"),
-        ({"tls": ("none", "1.3")}, {"http": ("2",)}, "tls=none: HTTP/2 is not measured without"),
         ({"tls": ("1.2", "1.4")}, {}, "1.4"),
     ],
 )

@@ -9,10 +9,12 @@ from tlslab.domain.errors import ExperimentError
 from tlslab.domain.names import find_suite
 from tlslab.experiment import dumps, load, loads, make_cells, with_levels
 from tlslab.lab.specs import tls_spec
+from tlslab.servers import lacking
 from tlslab.studies.suites import SUITES as STUDY
 
 SUITES = load("suites")
-CELLS, EXCLUDED = make_cells(SUITES, "nginx")
+ALL, EXCLUDED = make_cells(SUITES, "nginx")
+CELLS = [cell for cell in ALL if cell.factors["tls"] == "1.2"]
 
 
 def test_all_suites_of_the_study_are_there_over_both_versions_of_http() -> None:
@@ -46,6 +48,18 @@ def test_sizes_belong_to_diffie_hellman_suites() -> None:
 
 def test_a_server_is_set_up_for_each_size_and_once_for_all_others() -> None:
     assert len({cell.deployment for cell in CELLS}) == 5
+
+
+def test_http_without_tls_has_a_cell_and_a_server_for_each_version() -> None:
+    plain = [cell for cell in ALL if cell.factors["tls"] == "none"]
+    assert [cell.key for cell in plain] == [
+        f"dh_bits=none,tls=none,suite=by-version,http={version}" for version in ("2", "1.1")
+    ]
+    deployments = [cell.deployment for cell in plain if cell.deployment is not None]
+    assert [(d.plain, d.prior_knowledge) for d in deployments] == [(True, True), (True, False)]
+    assert all(tls_spec(cell.profile) == {} for cell in plain)
+    assert [lacking(d) is None for d in deployments] == [True, True]
+    assert "HTTP/2 without TLS" in (lacking(replace(deployments[0], server="apache")) or "")
 
 
 def test_the_certificate_is_the_one_that_the_suite_needs() -> None:

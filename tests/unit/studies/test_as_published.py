@@ -1,7 +1,5 @@
 """The experiments of the studies in the form in which they were published (the studies' texts)."""
 
-from dataclasses import replace
-
 import pytest
 
 from tlslab.cli.run_options import Options
@@ -10,7 +8,8 @@ from tlslab.domain.benchmark import settings_of
 from tlslab.domain.capacity import plan_of
 from tlslab.domain.errors import ExperimentError, UsageError
 from tlslab.domain.experiment import Experiment
-from tlslab.experiment import dumps, load, loads, make_cells, make_plan
+from tlslab.experiment import at_url, dumps, load, loads, make_cells, make_plan
+from tlslab.lab.foresee import refuse_factors_of_own_servers
 from tlslab.lab.request import Request
 from tlslab.lab.specs import Aim, run_spec
 
@@ -55,8 +54,23 @@ def test_suites_has_all_nine_dhe_suites_with_each_size() -> None:
         (c.factors["suite"], c.factors["dh_bits"]) for c in cells if "DHE" in c.factors["suite"]
     }
     sized = {pair for pair in sized if "_ECDHE_" not in pair[0]}
-    assert (len(sized), len({suite for suite, _ in sized})) == (36, 9)
-    assert (len(cells), excluded) == (36 + 20, ())
+    generated = {pair for pair in sized if pair[1].endswith("-generated")}
+    assert len({suite for suite, _ in sized}) == 9
+    assert (len(sized - generated), len(generated)) == (36, 4)
+    assert len({suite for suite, _ in generated}) == 1
+    (reason,) = {each.reason for each in excluded}
+    assert reason == "generated parameters are compared with one suite"
+    assert [c.factors["http"] for c in cells if c.factors["tls"] == "none"] == ["2"]
+    assert len(cells) == 36 + 4 + 20 + 1
+    assert {c.factors["workers"] for c in cells} == {"6"}
+    assert {c.deployment.levels.get("workers") for c in cells if c.deployment} == {"6"}
+
+
+def test_at_a_url_nothing_is_planned_that_only_the_labs_servers_have() -> None:
+    found = at_url(published("suites"))
+    assert found.levels("workers") == ()
+    assert found.levels("tls") == ("1.2",)
+    refuse_factors_of_own_servers(found)
 
 
 def test_capacity_has_three_runs_of_180_s_and_three_at_each_fifth() -> None:
@@ -96,5 +110,5 @@ def test_a_question_has_no_such_form() -> None:
 
 
 def test_exclusions_of_the_form_replace_those_of_the_file() -> None:
-    assert load("suites").exclusions
-    assert replace(published("suites"), exclusions=()) == published("suites")
+    for form, levels in ((load("suites"), "[134]*"), (published("suites"), "*-generated")):
+        assert {each.when["dh_bits"] for each in form.exclusions} == {levels}

@@ -1,5 +1,6 @@
 """The suites study: orders with ties, correlation with a published order, omitted suites."""
 
+import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,12 +10,19 @@ from scipy import stats
 
 from factories.suite_cells import STUDY, all_cells, cell, said, stated
 from tlslab.analysis.compare import Measured
-from tlslab.domain.estimates import OPEN_REQUESTS, OPEN_SERVER_COST, SERVER_COST
+from tlslab.domain.estimates import (
+    OPEN_BYTES,
+    OPEN_MEMORY,
+    OPEN_REQUESTS,
+    OPEN_SERVER_COST,
+    SERVER_COST,
+)
 from tlslab.domain.finding import CellSummary, Note
 from tlslab.domain.names import find_suite
 from tlslab.studies.study import Additions
 from tlslab.studies.suites import additions
 from tlslab.studies.suites.answers import fastest
+from tlslab.studies.suites.classes import ClassOrder, class_order
 from tlslab.studies.suites.orders import correlation_with, order_correlation, ranks, tau_bounds
 from tlslab.studies.suites.places import family, places, short_name
 
@@ -65,7 +73,7 @@ def test_a_suite_is_best_only_where_that_is_established() -> None:
 
 
 def test_bars_are_grouped_by_family_best_first(study: Additions) -> None:
-    keep_alive = next(f for f in study.figures if "keep-alive-requests" in f.id)
+    keep_alive = next(f for f in study.figures if f.id.startswith("suites-keep-alive-requests"))
     assert [series.name for series in keep_alive.series] == [
         "ECDHE-ECDSA",
         "ECDHE-RSA",
@@ -78,7 +86,7 @@ def test_bars_are_grouped_by_family_best_first(study: Additions) -> None:
     assert list(keep_alive.series[3].y) == sorted(
         (y or 0 for y in keep_alive.series[3].y), reverse=True
     )
-    handshake = next(f for f in study.figures if "cpu-us-per-connection" in f.id)
+    handshake = next(f for f in study.figures if f.id.startswith("suites-server-cpu-us-per-conn"))
     assert list(handshake.series[3].y) == sorted(y or 0 for y in handshake.series[3].y)
     assert len({figure.id for figure in study.figures}) == len(study.figures)
 
@@ -168,7 +176,7 @@ def test_where_the_generator_was_the_limit_the_cost_of_a_request_decides() -> No
     study = additions(cells, STUDY)
     assert stated(study, f"suites_{OPEN_SERVER_COST}")
     assert stated(study, "suites_beside_the_study")["ratio"].value == pytest.approx(1.5, rel=0.02)
-    assert stated(study, "dh_keep_alive")["differing"] == []
+    assert stated(study, "dh_sizes")["differing"] == []
 
 
 def test_a_refused_suite_keeps_its_reason() -> None:
@@ -209,10 +217,136 @@ def test_suites_without_a_bar_are_named() -> None:
     found = {figure.id: figure.caption for figure in additions([bound, *others], STUDY).figures}
     left_out = f"Not drawn, being lower bounds or not valid: {short_name(first)}."
     assert {id_ for id_, caption in found.items() if left_out in caption} == {
-        id_ for id_ in found if "keep-alive-requests" in id_
+        id_ for id_ in found if id_.startswith("suites-keep-alive-requests")
     }
     whole = additions(all_cells(), STUDY)
     assert not any("Not drawn" in figure.caption for figure in whole.figures)
+
+
+def verdicts(order: ClassOrder | None) -> dict[tuple[str, str], str]:
+    assert order is not None
+    return {each["pair"]: each["verdict"] for each in order.values["claims"]}
+
+
+def test_classes_are_told_apart_where_single_suites_are_not() -> None:
+    (place,) = places(all_cells())
+    found = class_order(place, OPEN_REQUESTS, STUDY["classes"])
+    assert verdicts(found) == {
+        ("AEAD", "CBC"): "holds",
+        ("GCM", "CCM"): "holds",
+        ("CCM", "ChaCha20"): "holds",
+        ("ChaCha20", "CBC with SHA-1"): "holds",
+        ("CBC with SHA-1", "CBC with SHA-256"): "alike",
+    }
+    assert found is not None
+    ratio = found.claims["GCM", "CCM"]
+    assert ratio is not None
+    assert ratio.ratio.ratio == pytest.approx(24 / 20, rel=0.01)
+    new = class_order(place, SERVER_COST, STUDY["classes"])
+    assert new is not None
+    assert new.values["within"] < 0.01
+
+
+def test_classes_are_compared_over_what_both_have() -> None:
+    """CCM is in slow families only, which says nothing of CCM."""
+    cells = [
+        cell("ECDHE-RSA-AES128-GCM-SHA256", 10.0, 800.0),
+        cell("DHE-RSA-AES128-GCM-SHA256", 40.0, 1500.0, 2048),
+        cell("DHE-RSA-AES128-CCM", 40.0, 1500.0, 2048),
+        cell("DHE-RSA-AES256-CCM", 80.0, 1500.0, 2048),
+    ]
+    (place,) = places(cells)
+    found = class_order(place, OPEN_REQUESTS, STUDY["classes"])
+    assert found is not None
+    ratio = found.claims["GCM", "CCM"]
+    assert ratio is not None
+    assert (ratio.matches, ratio.ratio.verdict) == (1, "equivalent")
+    assert verdicts(found)["AEAD", "CBC"] == "untried"
+
+
+def test_a_claim_may_be_reversed_or_open() -> None:
+    faster = [
+        cell("DHE-RSA-AES128-GCM-SHA256", 30.0, 1500.0, 2048),
+        cell("DHE-RSA-AES128-CCM", 20.0, 1500.0, 2048),
+    ]
+    (place,) = places(faster)
+    assert verdicts(class_order(place, OPEN_REQUESTS, STUDY["classes"]))["GCM", "CCM"] == "reversed"
+    noisy = [cell(short_name(c), 20.0, 1500.0, 2048, noise=0.3) for c in faster]
+    (place,) = places(noisy)
+    found = class_order(place, OPEN_REQUESTS, STUDY["classes"])
+    assert verdicts(found)["GCM", "CCM"] == "open"
+
+
+def test_a_lower_bound_takes_no_part_in_its_class_and_is_named() -> None:
+    first, *others = all_cells()
+    bound = Measured(replace(first.summary, lower_bounds=(OPEN_REQUESTS,)), first.values)
+    (place,) = places([bound, *others])
+    (whole,) = places(all_cells())
+    found, all_ = (class_order(p, OPEN_REQUESTS, STUDY["classes"]) for p in (place, whole))
+    assert found is not None
+    assert all_ is not None
+    assert found.left_out == (short_name(first),)
+    pair = ("GCM", "CCM")
+    some, every = found.claims[pair], all_.claims[pair]
+    assert some is not None
+    assert every is not None
+    assert some.matches == every.matches - 1
+
+
+def test_the_classes_open_the_answer_with_their_picture(study: Additions) -> None:
+    assert study.opening is not None
+    first = study.figures[0]
+    assert study.opening.figure == first.id
+    (series,) = first.series
+    assert series.x == tuple(f"{n}. {name}" for n, name in enumerate(STUDY["classes"], start=1))
+    assert series.y[0] == 1.0
+    assert series.y[1] == pytest.approx(20 / 24, rel=0.01)
+    assert all(low is not None for low in series.low[1:])
+    assert additions(all_cells(), {}).opening is None
+
+
+def without_tls(request_us: float, connection_us: float, **changes: object) -> Measured:
+    plain = cell("AES128-SHA", request_us, connection_us, **changes)  # type: ignore[arg-type]
+    factors = {"tls": "none", "suite": "by-version", "http": "2", "dh_bits": "none"}
+    return Measured(replace(plain.summary, key="plain", factors=factors), plain.values)
+
+
+def test_suites_stand_beside_http_without_tls() -> None:
+    suites = [cell("AES128-GCM-SHA256", 20.0, 620.0), cell("AES256-SHA256", 40.0, 620.0)]
+    study = additions([*suites, without_tls(16.0, 62.0)], STUDY)
+    found = stated(study, "suites_without_tls")
+    assert found["every"].value == pytest.approx(16 / math.sqrt(20 * 40), rel=0.01)
+    ends = [(name, round(ratio.value, 1)) for name, ratio in found["ends"]]
+    assert ends == [("AES256-SHA256", 0.4), ("AES128-GCM-SHA256", 0.8)]
+    assert found["connections"]["RSA"].value == pytest.approx(10, rel=0.01)
+    # It has no place among the suites.
+    table = next(table for table in study.tables if table.id.startswith("suites"))
+    assert len(table.rows) == 2
+    # Where the generator was the limit without TLS, the cost of a request decides.
+    limited = without_tls(16.0, 62.0, lower_bounds=(OPEN_REQUESTS,))
+    found = stated(additions([*suites, limited], STUDY), "suites_without_tls")
+    assert found["estimate"] == OPEN_SERVER_COST
+    assert found["every"].value > 1
+    assert not stated(additions(suites, STUDY), "suites_without_tls")
+
+
+def test_memory_is_compared_and_bytes_are_those_of_http() -> None:
+    def with_memory(made: Measured, megabytes: float) -> Measured:
+        rates = made.values[OPEN_REQUESTS]
+        values = {
+            **made.values,
+            OPEN_MEMORY: {block: megabytes * (1e6 + block) for block in rates},
+            OPEN_BYTES: {block: 4200 * rate for block, rate in rates.items()},
+        }
+        return Measured(made.summary, values)
+
+    cells = [with_memory(cell(name, 20.0, 620.0), mb) for name, mb in MEMORY_MB.items()]
+    found = stated(additions(cells, STUDY), "suites_memory")
+    assert found["within"] == pytest.approx(0.10, abs=0.01)
+    assert found["bytes"] == pytest.approx([4200, 4200])
+
+
+MEMORY_MB = {"AES128-GCM-SHA256": 20.0, "AES256-GCM-SHA384": 20.0, "AES256-SHA256": 22.0}
 
 
 def test_the_sentences_of_a_run(study: Additions) -> None:

@@ -3,8 +3,8 @@
 use rustls_pki_types::ServerName;
 
 use super::{
-    Finished, HttpVersion, RequestsPerConnection, RunSpec, SPEC_SCHEMA, SpecError, Stop,
-    THREADS_LIMIT, TIME_LIMIT_MS, WeightedPath,
+    Finished, RequestsPerConnection, RunSpec, SPEC_SCHEMA, SpecError, Stop, THREADS_LIMIT,
+    TIME_LIMIT_MS, WeightedPath,
 };
 use tlslab_wire::names::TlsVersion;
 use tlslab_wire::target::{Target, UrlError, host_of, server_name};
@@ -88,7 +88,6 @@ fn check_plain(spec: &RunSpec) -> Result<(), SpecError> {
     let of_tls = [
         (spec.handshake_only, "handshake_only"),
         (spec.finished != Finished::default(), "finished"),
-        (spec.http.version == HttpVersion::Http2, "http.version 2"),
     ];
     let is_set = of_tls.into_iter().find_map(|(is_set, option)| is_set.then_some(option));
     is_set.or_else(|| spec.tls.of_tls()).map_or(Ok(()), |option| Err(SpecError::OfTls(option)))

@@ -101,7 +101,6 @@ fn without_tls_nothing_is_asked_that_needs_it() {
     assert!(with(r#","tls":{"trust":"anyone","authenticate":"sampled"}"#).is_ok());
     for (more, field) in [
         (r#","handshake_only":true"#, "handshake_only"),
-        (r#","http":{"version":"2"}"#, "http.version 2"),
         (r#","tls":{"versions":["1.3"]}"#, "tls.versions"),
         (r#","tls":{"groups":["X25519"]}"#, "tls.groups"),
         (r#","tls":{"resume":"psk"}"#, "tls.resume"),

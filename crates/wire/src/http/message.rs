@@ -52,7 +52,8 @@ impl Message {
     /// A request for a target.
     pub fn new(target: &Target, parts: &RequestParts) -> Self {
         let fields = fields(target, parts);
-        let http2 = h2::Request::new(&parts.method, &target.path, &fields);
+        let scheme = if target.is_plain { "http" } else { "https" };
+        let http2 = h2::Request::new(scheme, &parts.method, &target.path, &fields);
         let bytes = |last| http1(target, parts, &fields, last);
         Self { request: bytes(false), last_request: bytes(true), http2 }
     }

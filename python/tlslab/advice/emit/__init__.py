@@ -149,8 +149,18 @@ FORMS: Mapping[str, Form] = {
         "its configuration file",
         "not tested: RWSERVE cannot be had",
         "//",
-        # The syntax follows the public configuration files of the server of the suites study.
-        Rows("server {", "    ciphers {", "        $suite12", "    }", "}", mark="//"),
+        # The syntax follows the public configuration files of the server of the suites study. No
+        # policy passes a suite of DHE, so that none needs the parameters.
+        Rows(
+            "server {",
+            "    // ip-address, port: as they are; cluster-size: one worker for each processor",
+            "    // diffie-hellman: only with suites that begin with DHE-",
+            "    ciphers {",
+            "        $suite12",
+            "    }",
+            "}",
+            mark="//",
+        ),
         lacks="group",
     ),
     "domino": Form(

@@ -74,7 +74,7 @@ def layout(summary: Summary, thrift: int = 0) -> Layout:
     level = LEVELS[thrift]
     sections = view.sections(summary)
     answer = summary.answer or _old_answer(summary, sections)
-    drawn = (Drawn(f, "picture") for f in summary.figures if f.id == answer.figure)
+    drawn = (Drawn(f, "picture") for f in summary.figures if f.id == answer.drawn)
     picture = None if _opening(summary) else next(drawn, None)
     used = _HEAD + (_height(picture) if picture else 0)
     wanted = list(_candidates(summary, sections, picture.figure.id if picture else ""))
@@ -156,7 +156,7 @@ def _rest(summary: Summary, sections: Sequence[view.Section], thrift: Thrift) ->
             [Drawn(figure, "small") for figure in uses[:most]],
             more,
         )
-    drawn = summary.answer.figure if summary.answer else ""
+    drawn = summary.answer.drawn if summary.answer else ""
     opening = _opening(summary)
     if opening:
         yield from (_figure_part(figure) for figure in _rankings(summary) if _is_bare(figure))

@@ -2,15 +2,17 @@
 //
 //   node node-server.js CONFIG           serves; a line on standard output says where
 //   node node-server.js CONFIG --check   prints what this Node refuses of the configuration
+//
+// Node.js 10.13, that of the suites study, reads it as well: no newer syntax and names.
 "use strict";
 
-const cluster = require("node:cluster");
-const crypto = require("node:crypto");
-const fs = require("node:fs");
-const http = require("node:http");
-const http2 = require("node:http2");
-const https = require("node:https");
-const tls = require("node:tls");
+const cluster = require("cluster");
+const crypto = require("crypto");
+const fs = require("fs");
+const http = require("http");
+const http2 = require("http2");
+const https = require("https");
+const tls = require("tls");
 
 const config = JSON.parse(fs.readFileSync(process.argv[2], "utf8"));
 
@@ -25,7 +27,9 @@ function tlsOptions() {
     sessionIdContext: "tlslab",
   };
   if (config.groups.length > 0) options.ecdhCurve = config.groups.join(":");
-  if (config.dhparam) options.dhparam = config.dhparam;
+  // Before version 18 Node.js knew no automatic parameters: without any it refuses suites of DHE.
+  const automatic = parseInt(process.versions.node, 10) >= 18;
+  if (automatic || config.dhparam !== "auto") options.dhparam = config.dhparam;
   if (config.ticketKeys) options.ticketKeys = Buffer.from(config.ticketKeys, "hex");
   else options.secureOptions = crypto.constants.SSL_OP_NO_TICKET;
   return options;
@@ -44,7 +48,7 @@ function refused(option, names) {
 }
 
 function makeServer(answer) {
-  if (config.plain) return http.createServer(answer);
+  if (config.plain) return (config.http2 ? http2 : http).createServer(answer);
   const options = tlsOptions();
   if (config.http2) return http2.createSecureServer({ ...options, allowHTTP1: true }, answer);
   return https.createServer(options, answer);
@@ -79,7 +83,7 @@ function serve(ready) {
   server.keepAliveTimeout = config.idleMs;
   if (config.http2) server.setTimeout(config.idleMs);
   if (config.sessions) keepSessions(server);
-  if (config.certificates[0]?.ocsp_response) staple(server);
+  if (config.certificates.length > 0 && config.certificates[0].ocsp_response) staple(server);
   server.on("error", fail);
   server.on("tlsClientError", () => {});
   server.on("clientError", (error, socket) => socket.destroy());
@@ -122,7 +126,7 @@ function main() {
       answer.refusal = error.message;
     }
     process.stdout.write(JSON.stringify(answer));
-  } else if (config.workers > 1 && cluster.isPrimary) lead();
+  } else if (config.workers > 1 && cluster.isMaster) lead();
   else serve(config.workers > 1 ? () => {} : announce);
 }
 

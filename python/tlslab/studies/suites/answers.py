@@ -1,23 +1,24 @@
 """Findings of the suites study: codes with the numbers and intervals that support them."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TypeGuard
 
 from tlslab.analysis.compare import Measured, compare
 from tlslab.analysis.ranking import rank
 from tlslab.domain.estimate import Estimate
-from tlslab.domain.estimates import SERVER_COST
+from tlslab.domain.estimates import (
+    OPEN_BYTES,
+    OPEN_MEMORY,
+    OPEN_REQUESTS,
+    OPEN_SERVER_COST,
+    SERVER_COST,
+)
 from tlslab.domain.finding import Comparison, Finding
 from tlslab.studies.study import Figures
-from tlslab.studies.suites.diffie_hellman import Load, SizeCell, keep_alive_bound
+from tlslab.studies.suites.matched import bound_of_all, together
 from tlslab.studies.suites.orders import correlation_with, order_correlation
-from tlslab.studies.suites.places import SuitePlace, short_name
+from tlslab.studies.suites.places import FAMILIES, SuitePlace, family, short_name, usable
 from tlslab.words.validity import reasons_words
-
-# Smaller differences between sizes are irrelevant, and among several comparisons one may arise by
-# chance.
-SMALLEST = 0.01
 
 
 def fastest(place: SuitePlace, estimate: str) -> Finding | None:
@@ -95,85 +96,59 @@ def _upright(comparison: Comparison | None) -> Estimate | None:
     return replace(found, value=1 / found.value, low=low, high=high)
 
 
-def diffie_hellman(
-    place: SuitePlace, found: Mapping[str, Sequence[SizeCell]], load: Load
-) -> Iterator[Finding]:
-    """The cost of the parameters' size to a handshake, and to a request."""
-    for suite, rows in found.items():
-        keys = _keys([row.cell for row in rows])
-        where = {"where": place.label, "suite": suite, "against": rows[0].against}
-        handshakes = {row.bits: each.as_estimate for row in rows if _able(each := row.handshake)}
-        if handshakes:
-            values = {**where, "ratios": handshakes, "without": _without(rows, SERVER_COST)}
-            yield Finding("dh_handshake", cells=keys, values=values)
-        requests = {row.bits: each.as_estimate for row in rows if _able(each := row.keep_alive)}
-        if requests:
-            values = {
-                **where,
-                "ratios": requests,
-                "differing": [row.bits for row in rows if _differs(row.keep_alive)],
-                "open": keep_alive_bound(rows),
-                "without": _without(rows, place.keep_alive),
-            }
-            yield Finding("dh_keep_alive", cells=keys, values=values)
-        known = {row.bits: row.share for row in rows if row.share is not None}
-        if known:
-            small = next((row for row in rows if row.bits == 1024 and row.share is not None), None)
-            verdict, left = (None, None) if small is None else _verdict(small)
-            values = {
-                **where,
-                "connections": load.connections,
-                "seconds": load.seconds,
-                "shares": known,
-                "verdict": verdict,
-                "open": left,
-            }
-            yield Finding("dh_share", cells=keys, values=values)
+def without_tls(place: SuitePlace, plain: Measured | None) -> Finding | None:
+    """What TLS costs: the suites against HTTP without TLS, with the same version and load.
 
-
-def _verdict(small: SizeCell) -> tuple[str | None, float | None]:
-    """What a run says of the study's observation that 1024 bits are clearly worse.
-
-    A key of `words.VERDICTS`, and the difference that stays open. The study gave no figure. Without
-    an established difference a run neither confirms nor refutes it, however small the difference
-    that stays open.
+    By the rate of requests, or the server's cost of one if the generator was the limit without TLS;
+    of new connections by the key exchange.
     """
-    handshake, requests = small.handshake, small.keep_alive
-    if not _able(handshake) or handshake.high is None:
-        return None, None
-    if not (handshake.differs and handshake.ratio < 1):
-        return "not_cheaper", handshake.may_differ
-    if not _able(requests):
-        return "cheaper", None
-    if not _differs(requests):
-        return "open", keep_alive_bound([small])
-    return ("seen_again" if requests.verdict == "slower" else "opposite"), None
-
-
-def _able(comparison: Comparison | None) -> TypeGuard[Comparison]:
-    """Whether there is a meaningful ratio: both sides are valid, neither is a lower bound."""
-    return comparison is not None and comparison.verdict != "not_comparable"
-
-
-def _differs(comparison: Comparison | None) -> bool:
-    """Whether two sizes differ by a relevant amount."""
-    if not _able(comparison):
-        return False
-    return comparison.differs and abs(comparison.ratio - 1) >= SMALLEST
-
-
-def _without(rows: Sequence[SizeCell], estimate: str) -> dict[int, bool]:
-    """The sizes that are not compared: whether each is a lower bound, or else has no valid result.
-
-    Refused sizes have a finding of their own.
-    """
-    return {
-        row.bits: row.cell.is_bound(estimate)
-        for row in rows
-        if not row.is_baseline
-        and row.cell.summary.verdict != "unsupported"
-        and not row.cell.may_rank(estimate)
+    if plain is None:
+        return None
+    by = place.keep_alive if plain.may_compare(place.keep_alive) else OPEN_SERVER_COST
+    every = together([([cell], [plain]) for cell in place.usual], by)
+    each = [(cell, compare(cell, plain, by)) for cell in place.usual if usable(cell, by)]
+    known = [(cell, found) for cell, found in each if found and found.verdict != "not_comparable"]
+    ends = sorted(known, key=lambda one: one[1].ratio)[:: max(1, len(known) - 1)]
+    by_family = {
+        name: together([([c], [plain]) for c in place.usual if family(c) == name], SERVER_COST)
+        for name in FAMILIES
     }
+    connections = {name: found.ratio.as_estimate for name, found in by_family.items() if found}
+    if every is None and not connections:
+        return None
+    values = {
+        "where": place.label,
+        "estimate": by,
+        "every": every and every.ratio.as_estimate,
+        "n": len(known),
+        "ends": [(short_name(cell), found.as_estimate) for cell, found in ends],
+        "connections": connections,
+    }
+    return Finding("suites_without_tls", cells=_keys([*place.usual, plain]), values=values)
+
+
+def memory(place: SuitePlace) -> Finding | None:
+    """Whether the suite changes the server's memory, or the bytes of HTTP for a request."""
+    able = [cell for cell in place.usual if cell.may_compare(OPEN_MEMORY)]
+    if len(able) < 2:
+        return None
+    first, *others = able
+    found = [together([([cell], [first])], OPEN_MEMORY) for cell in others]
+    bytes_each = [
+        cell.values[OPEN_BYTES][block] / rate
+        for cell in place.usual
+        for block, rate in cell.values.get(OPEN_REQUESTS, {}).items()
+        if block in cell.values.get(OPEN_BYTES, {}) and rate > 0
+    ]
+    values = {
+        "where": place.label,
+        "against": short_name(first),
+        "memory": first.summary.estimates.get(OPEN_MEMORY),
+        "within": bound_of_all(found),
+        "n": len(others),
+        "bytes": [min(bytes_each), max(bytes_each)] if bytes_each else None,
+    }
+    return Finding("suites_memory", cells=_keys([first, *others]), values=values)
 
 
 def not_supported(place: SuitePlace, cells: Sequence[Measured]) -> Finding | None:

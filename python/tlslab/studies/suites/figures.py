@@ -1,11 +1,23 @@
 """Figures of the suites study: suites by family, and Diffie-Hellman sizes."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
 
 from tlslab.analysis.compare import Measured
-from tlslab.domain.estimates import OPEN_MEMORY, OPEN_REQUESTS, SERVER_COST, quantity
+from tlslab.domain.estimate import Estimate
+from tlslab.domain.estimates import (
+    OPEN_MEMORY,
+    OPEN_REQUESTS,
+    OPEN_SERVER_COST,
+    RATIO,
+    SERVER_COST,
+    quantity,
+)
 from tlslab.domain.figure import Figure, Series
 from tlslab.domain.wording import joined
+from tlslab.studies.suites.classes import ClassOrder
 from tlslab.studies.suites.diffie_hellman import SizeCell
 from tlslab.studies.suites.places import FAMILIES, SuitePlace, family, short_name, usable, value
 
@@ -57,6 +69,41 @@ _LINES = (
 )
 
 
+# The ratio of the first class to itself.
+_ONE = Estimate(1.0, None, None, 0, RATIO, "the class itself")
+
+# What the ratio of classes is of.
+_OF_CLASSES = {
+    OPEN_REQUESTS: "requests/s on connections kept open",
+    OPEN_SERVER_COST: "the server's time for a request on a connection kept open",
+    SERVER_COST: "the server's time for a new connection",
+}
+
+
+def class_figure(place: SuitePlace, found: ClassOrder) -> Figure | None:
+    """Each class over the first one, in the order of the study; None without any to compare."""
+    if not any(found.to_first.values()):
+        return None
+    rows = [(found.first, None), *found.to_first.items()]
+    known = [(f"{n}. {name}", each) for n, (name, each) in enumerate(rows, start=1)]
+    ratios = [(name, each.ratio.as_estimate if each else None) for name, each in known]
+    series = Series.of(f"ratio to {found.first}", [(known[0][0], _ONE), *ratios[1:]])
+    samples = tuple(() if each is None else tuple(np.exp(each.logs).tolist()) for _, each in known)
+    return Figure(
+        id=f"suites-classes-{found.estimate.replace('_', '-')}-{place.id}",
+        title=f"Suites by class, {_OF_CLASSES[found.estimate]}: {place.label}",
+        caption=(
+            f"Ratio of each class to {found.first}, over the key exchanges, certificates and key "
+            "sizes that both have, paired by block. The numbers are the study's order by requests, "
+            "1 the fastest."
+        ),
+        kind="ranking",
+        x_title="class, in the study's order",
+        y_title=f"ratio to {found.first}",
+        series=(replace(series, samples=samples),),
+    )
+
+
 def family_figures(place: SuitePlace) -> Iterator[Figure]:
     """Requests/s, handshake cost and memory of a place, if they were measured."""
     for estimate, title, caption, sized, y_title, scale in _BARS:
@@ -98,10 +145,13 @@ def size_figures(place: SuitePlace, found: Mapping[str, Sequence[SizeCell]]) -> 
     for name, estimate, title, caption, y_title in _LINES:
         series = []
         for suite, rows in found.items():
-            values = [(float(row.bits), value(row.cell, estimate)) for row in rows]
-            known = [(bits, each) for bits, each in values if each is not None]
-            if len(known) > 1:
-                series.append(Series.of(suite, known))
+            for generated in (False, True):
+                of = [row for row in rows if row.is_generated is generated]
+                values = [(float(row.bits), value(row.cell, estimate)) for row in of]
+                known = [(bits, each) for bits, each in values if each is not None]
+                label = f"{suite}, generated" if generated else suite
+                if len(known) > 1:
+                    series.append(Series.of(label, known, dashed=generated))
         if series:
             yield Figure(
                 id=f"{name}-{place.id}",

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from tlslab.analysis.compare import Measured
 from tlslab.domain.estimate import Estimate
 from tlslab.domain.estimates import OPEN_REQUESTS, OPEN_SERVER_COST
-from tlslab.domain.names import find_suite
+from tlslab.domain.factors import GENERATED, dh_size
+from tlslab.domain.names import NO_TLS, find_suite
 from tlslab.domain.wording import cell_label, joined
 
 # The estimates by which suites are compared: on connections kept open, and for new connections.
@@ -67,24 +68,39 @@ class SuitePlace:
 
 
 def places(cells: Sequence[Measured]) -> tuple[SuitePlace, ...]:
-    """All places, in the order of their first cells."""
+    """All places, in the order of their first cells; cells without TLS have no suite."""
     found: dict[tuple[tuple[str, str], ...], list[Measured]] = {}
     for cell in cells:
+        if cell.summary.without_tls:
+            continue
         levels = cell.summary.factors.items()
         setting = tuple((name, level) for name, level in levels if name not in COMPARED)
         found.setdefault(setting, []).append(cell)
     return tuple(SuitePlace(dict(setting), tuple(group)) for setting, group in found.items())
 
 
+def plain_cell(place: SuitePlace, cells: Sequence[Measured]) -> Measured | None:
+    """The cell without TLS that is otherwise set like a place; None if there is none."""
+    same = {**place.setting, "tls": NO_TLS}
+    return next((cell for cell in cells if same.items() <= cell.summary.factors.items()), None)
+
+
 def dh_bits(cell: Measured) -> int | None:
     """The size of the cell's Diffie-Hellman parameters; None without."""
-    level = cell.summary.factors.get("dh_bits", "")
-    return int(level) if level.isdigit() else None
+    return dh_size(cell.summary.factors.get("dh_bits", ""))
+
+
+def is_generated(cell: Measured) -> bool:
+    """Whether the cell's Diffie-Hellman parameters are those of no standard group."""
+    return cell.summary.factors.get("dh_bits", "").endswith(GENERATED)
 
 
 def usual_size(cells: Sequence[Measured]) -> Measured:
-    """The cell of one suite that represents it: the usual size, or else the smallest."""
-    ordered = sorted(cells, key=lambda cell: dh_bits(cell) or 0)
+    """The cell of one suite that represents it: the usual size, or else the smallest.
+
+    Generated parameters only if there are no others.
+    """
+    ordered = sorted(cells, key=lambda cell: (is_generated(cell), dh_bits(cell) or 0))
     return next((cell for cell in ordered if dh_bits(cell) == USUAL_DH_BITS), ordered[0])
 
 

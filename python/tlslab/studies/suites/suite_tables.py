@@ -111,7 +111,7 @@ def sizes_table(place: SuitePlace, found: Mapping[str, Sequence[SizeCell]]) -> D
     rows = [
         (
             suite,
-            row.bits,
+            row.label if row.is_generated else row.bits,
             value(row.cell, SERVER_COST),
             _ratio_cell(row.handshake),
             value(row.cell, OPEN_REQUESTS),

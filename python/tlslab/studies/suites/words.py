@@ -3,11 +3,21 @@
 from collections.abc import Mapping
 from functools import partial
 
+from tlslab.domain.enough import EQUIVALENCE
 from tlslab.domain.estimate import Estimate
 from tlslab.domain.estimates import OPEN_REQUESTS, OPEN_SERVER_COST, SERVER_COST
 from tlslab.domain.finding import Summary, Values
-from tlslab.domain.wording import difference, figure, number_word, percent, ratio_figure
-from tlslab.studies.suites.answers import SMALLEST
+from tlslab.domain.wording import (
+    capital,
+    difference,
+    few,
+    figure,
+    joined,
+    number_word,
+    percent,
+    ratio_figure,
+)
+from tlslab.studies.suites.diffie_hellman import SMALLEST
 from tlslab.studies.suites.orders import Tau
 from tlslab.words.numbers import with_interval
 from tlslab.words.sentence import Sentences
@@ -24,7 +34,10 @@ _MEASURED = {
     OPEN_SERVER_COST: "µs of the server's time for a request on a connection kept open",
 }
 
-_CHEAPER = "A handshake with 1024 bits is cheaper here than with 2048"
+_CHEAPER = (
+    "A handshake with 1024 bits is cheaper here than with 2048: handshakes cannot be why requests "
+    "are slower with it"
+)
 
 # What a run says of the study's observation; `{}` is the difference that stays open.
 VERDICTS = {
@@ -34,12 +47,88 @@ VERDICTS = {
     ),
     "cheaper": f"{_CHEAPER}.",
     "open": (
-        f"{_CHEAPER}; whether requests are slower with it is open, by a difference {{}} (95 % for "
-        "this ratio alone): what the study saw is neither confirmed nor refuted."
+        f"{_CHEAPER}. Whether they are slower here is open, by a difference {{}} (95 % for this "
+        "ratio alone): what the study saw is neither confirmed nor refuted."
     ),
-    "seen_again": f"{_CHEAPER}; requests are slower with it: what the study saw is seen again.",
-    "opposite": f"{_CHEAPER}; requests are faster with it: the opposite of what the study saw.",
+    "seen_again": f"{_CHEAPER}. They are slower here, too: what the study saw is seen again.",
+    "opposite": f"{_CHEAPER}. They are faster here: the opposite of what the study saw.",
 }
+
+# What is said of the study's claims that one class is better than another, by verdict.
+_CLAIMS = {
+    "holds": "as in the study",
+    "reversed": "the other way round",
+    "alike": "alike",
+    "open": "cannot tell",
+    "untried": "not compared",
+}
+
+
+def _by_class(v: Values, cells: tuple[str, ...], summary: Summary) -> str:
+    """The opening of the answer: requests, then new connections; without what was not compared."""
+    tried = (
+        {**order, "claims": [each for each in order["claims"] if each["ratio"]]}
+        for order in v["orders"]
+    )
+    first, *others = map(_of_classes, tried)
+    return " ".join((f"{v['where']}: {first}", *map(capital, others)))
+
+
+def _classes(v: Values, cells: tuple[str, ...], summary: Summary) -> str:
+    text = f"{v['where']}: {_of_classes(v)}"
+    if v["estimate"] == SERVER_COST:
+        known = (each for each in v["claims"] if each["ratio"])
+        text = f"{text[:-1]}: {', '.join(map(_times, known))}."
+    if v["left_out"]:
+        text += f" Left out, being lower bounds or not valid: {joined(v['left_out'])}."
+    return text
+
+
+def _of_classes(v: Values) -> str:
+    """What classes do to requests, beside the study's order; or to new connections."""
+    if v["estimate"] == SERVER_COST:
+        return _classes_of_new(v)
+    parts = []
+    for verdict, words in _CLAIMS.items():
+        pairs = [_claim(each) for each in v["claims"] if each["verdict"] == verdict]
+        if pairs:
+            parts.append(f"{words}: {', '.join(pairs)}")
+    measured = _MEASURED[v["estimate"]].removeprefix("µs of ")
+    return f"suites by class, {measured}, {'; '.join(parts)}."
+
+
+def _claim(claim: Values) -> str:
+    if claim["verdict"] in ("holds", "reversed"):
+        return _times(claim)
+    pair = " and ".join(claim["pair"])
+    if claim["verdict"] == "untried":
+        return pair
+    left = "" if claim["open"] is None else f" (at most {difference(claim['open'])} apart)"
+    return f"{pair}{left}"
+
+
+def _times(claim: Values) -> str:
+    """`GCM over CCM 1.20 (95 %: 1.18 to 1.22)`."""
+    return f"{' over '.join(claim['pair'])} {_ratio(claim['ratio'])}"
+
+
+def _classes_of_new(v: Values) -> str:
+    within = None if v["within"] is None else difference(v["within"])
+    together = "95 % for all ratios together"
+    if v["within"] is not None and v["within"] <= EQUIVALENCE:
+        return (
+            "the class hardly matters for a new connection, whose cost to the server differs by "
+            f"{within} at most ({together})."
+        )
+    differing = [each for each in v["claims"] if each["verdict"] in ("holds", "reversed")]
+    if differing:
+        pairs = ", ".join(map(_times, differing))
+        return f"a new connection's cost to the server differs by the class: {pairs}."
+    left = "too few blocks bound it" if within is None else f"up to {within} ({together}) is open"
+    return (
+        "no difference between classes is established in what a new connection costs the server; "
+        f"{left}."
+    )
 
 
 def _fastest(measured: str, v: Values, cells: tuple[str, ...], summary: Summary) -> str:
@@ -95,37 +184,50 @@ def _tau(tau: Tau) -> str:
     return f"{tau.value:.2f} ({interval}{p}; {tau.n} suites)"
 
 
-def _handshake(v: Values, cells: tuple[str, ...], summary: Summary) -> str:
-    parts = [f"{bits} bits {_ratio(ratio)} times" for bits, ratio in v["ratios"].items()]
+def _sizes(v: Values, cells: tuple[str, ...], summary: Summary) -> str:
+    every = "one suite" if v["matches"] == 1 else f"{v['matches']} suites together"
+    against = f"against {v['against']} bits of Diffie-Hellman ({every})"
+    return f"{v['where']}: {against}, {_costs(v)}{_without(v['without'])}."
+
+
+def _generated(v: Values, cells: tuple[str, ...], summary: Summary) -> str:
     return (
-        f"{v['where']}, {v['suite']}: a new connection costs the server, against {v['against']} "
-        f"bits of Diffie-Hellman, with {', with '.join(parts)} as much{_without(v['without'])}."
+        f"{v['where']}: with generated parameters of Diffie-Hellman, against the standard group of "
+        f"the same size, {_costs(v)}."
     )
 
 
-def _keep_alive(v: Values, cells: tuple[str, ...], summary: Summary) -> str:
-    parts = ", ".join(f"{bits} bits {_ratio(ratio)}" for bits, ratio in v["ratios"].items())
-    where = f"{v['where']}, {v['suite']}: on connections kept open, against {v['against']} bits"
-    without = _without(v["without"])
-    if v["differing"]:
-        sizes = ", ".join(map(str, v["differing"]))
-        return f"{where}, a difference is detected with {sizes} bits ({parts}){without}."
-    if v["open"] is None:
-        return f"{where}, too few trials show whether the size matters ({parts}){without}."
-    return (
-        f"{where}, no difference of {percent(SMALLEST)} or more is established ({parts}): each "
-        f"interval by itself leaves {difference(v['open'])} open at most{without}."
-    )
+def _costs(v: Values) -> str:
+    """What sizes do to handshakes and to requests, by ratios."""
+    parts = []
+    if v["handshakes"]:
+        times = [f"{_ratio(each)} times with {bits}" for bits, each in v["handshakes"].items()]
+        parts.append(f"a new connection costs the server {', '.join(times)} bits as much")
+    if v["requests"]:
+        ratios = ", ".join(f"{bits} bits {_ratio(each)}" for bits, each in v["requests"].items())
+        if v["differing"]:
+            said = f"a difference is detected with {joined(list(map(str, v['differing'])))} bits"
+        elif v["within"] is None:
+            said = "too few trials show whether the parameters matter"
+        else:
+            said = (
+                f"no difference of {percent(SMALLEST)} or more is established, and one of over "
+                f"{difference(v['within'])} is excluded (95 % for all sizes together)"
+            )
+        parts.append(f"on connections kept open {said}: {ratios}")
+    return "; ".join(parts)
 
 
 def _share(v: Values, cells: tuple[str, ...], summary: Summary) -> str:
     shares = ", ".join(
-        f"{with_interval(share, form=_percent)} with {bits} bits"
-        for bits, share in v["shares"].items()
+        f"{with_interval(share, form=_percent)} with {label} bits"
+        if label.isdigit()
+        else f"{with_interval(share, form=_percent)} with {label}"
+        for label, share in v["shares"].items()
     )
     text = (
-        f"{v['where']}, {v['suite']}: {v['connections']:,} handshakes within {v['seconds']:g} s "
-        f"are {shares} of the server's time; made in the warm-up they are none of it."
+        f"{v['where']}: {v['connections']:,} handshakes within {v['seconds']:g} s are {shares} of "
+        "the server's time; made in the warm-up they are none of it."
     )
     verdict, left = v["verdict"], v["open"]
     if verdict is None:
@@ -136,13 +238,44 @@ def _share(v: Values, cells: tuple[str, ...], summary: Summary) -> str:
     return f"{text} {VERDICTS[verdict].format(size)}"
 
 
-def _without(sizes: Mapping[int, bool]) -> str:
-    """`; 1024 bits: no valid result`."""
-    missing = [
-        f"{bits} bits: {'a lower bound' if bound else 'no valid result'}"
-        for bits, bound in sizes.items()
-    ]
-    return f"; {', '.join(missing)}" if missing else ""
+def _without(names: Mapping[str, list[str]]) -> str:
+    """`; without X with 1024 bits`: no valid result, or a lower bound."""
+    missing = list(dict.fromkeys(name for each in names.values() for name in each))
+    return f"; without {few(missing)} (no valid result, or a lower bound)" if missing else ""
+
+
+def _without_tls(v: Values, cells: tuple[str, ...], summary: Summary) -> str:
+    """What TLS costs over HTTP without it."""
+    parts = []
+    if v["every"]:
+        what = _MEASURED[v["estimate"]].removeprefix("µs of ")
+        ends = ""
+        if len(v["ends"]) > 1:
+            named = [f"{_ratio(ratio)} with {name}" for name, ratio in v["ends"]]
+            ends = f", from {' to '.join(named)} (chosen by the same measurements)"
+        parts.append(f"{v['n']} suites together have {_ratio(v['every'])} times {what}{ends}")
+    if v["connections"]:
+        times = [f"{_ratio(ratio)} times with {name}" for name, ratio in v["connections"].items()]
+        parts.append(f"a new connection costs the server {', '.join(times)} as much")
+    return f"{v['where']}, against HTTP without TLS: {'; '.join(parts)}."
+
+
+def _memory(v: Values, cells: tuple[str, ...], summary: Summary) -> str:
+    left = "too few trials bound what the suite does to memory"
+    if v["within"] is not None:
+        left = (
+            f"with another suite the server's memory differs from that with {v['against']} by "
+            f"{difference(v['within'])} at most (95 % for all {v['n']} together)"
+        )
+    text = f"{v['where']}, with connections kept open: {left}"
+    if v["bytes"] is None:
+        return f"{text}."
+    low, high = v["bytes"]
+    each = figure(low) if high - low < 1 else f"{figure(low)} to {figure(high)}"
+    return (
+        f"{text}; each request has {each} bytes of HTTP with every suite, so that bandwidth "
+        "follows the requests/s (what records add was not measured)."
+    )
 
 
 def _unsupported(v: Values, cells: tuple[str, ...], summary: Summary) -> str:
@@ -163,8 +296,12 @@ SENTENCES: Sentences = {
     **{f"suites_{name}": partial(_fastest, words) for name, words in _MEASURED.items()},
     "suites_two_orders": _two_orders,
     "suites_beside_the_study": _beside,
-    "dh_handshake": _handshake,
-    "dh_keep_alive": _keep_alive,
+    "suites_by_class": _by_class,
+    "suites_classes": _classes,
+    "suites_without_tls": _without_tls,
+    "suites_memory": _memory,
+    "dh_sizes": _sizes,
+    "dh_generated": _generated,
     "dh_share": _share,
     "suites_unsupported": _unsupported,
 }

@@ -43,12 +43,12 @@ pub struct Request {
 impl Request {
     /// A request with the fields of HTTP/1.1: names become lower case, Host becomes `:authority`
     /// (RFC 9113, section 8.3.1).
-    pub fn new(method: &str, path: &str, fields: &[(String, String)]) -> Self {
+    pub fn new(scheme: &str, method: &str, path: &str, fields: &[(String, String)]) -> Self {
         let is_host = |name: &str| name.eq_ignore_ascii_case("host");
         let host = fields.iter().find(|(name, _)| is_host(name));
         let authority = host.map_or("", |(_, value)| value);
         let pseudo =
-            [(":method", method), (":scheme", "https"), (":authority", authority), (":path", path)];
+            [(":method", method), (":scheme", scheme), (":authority", authority), (":path", path)];
         let others = fields.iter().filter(|(name, _)| !is_host(name));
         let others = others.map(|(name, value)| (name.to_ascii_lowercase(), value.clone()));
         let pseudo = pseudo.map(|(name, value)| (name.to_owned(), value.to_owned()));
@@ -276,7 +276,7 @@ fn refused(_: Broken) -> Failure {
 pub fn feed(bytes: &[u8]) -> Result<(), Failure> {
     let Some((piece, bytes)) = bytes.split_first() else { return Ok(()) };
     let mut client = Client::new(BodyRule::Learn { hash: true })?;
-    let request = Request::new("GET", "/", &[("Host".to_owned(), "localhost".to_owned())]);
+    let request = Request::new("https", "GET", "/", &[("Host".to_owned(), "localhost".to_owned())]);
     for (now, part) in (0..).zip(bytes.chunks(1 + usize::from(*piece))) {
         for _ in 0..client.room(4) {
             client.begin(&request, 0, now)?;

@@ -82,7 +82,7 @@ impl Server {
 }
 
 fn request() -> Request {
-    Request::new("GET", "/x?y", &[("Host".to_owned(), "a:1".to_owned())])
+    Request::new("https", "GET", "/x?y", &[("Host".to_owned(), "a:1".to_owned())])
 }
 
 /// All plaintext that the client has to send.
