@@ -53,7 +53,6 @@ SERVER_US = {
     "P-521": 641.0,
     "X25519MLKEM768": 318.0,
     "SecP256r1MLKEM768": 326.0,
-    "SecP384r1MLKEM1024": 620.0,
 }
 CLIENT_US = {
     "X25519": 188.0,
@@ -63,7 +62,6 @@ CLIENT_US = {
     "P-521": 466.0,
     "X25519MLKEM768": 241.0,
     "SecP256r1MLKEM768": 246.0,
-    "SecP384r1MLKEM1024": 488.0,
 }
 RSA_EXTRA_US = 520.0
 KERNEL_US = 96.0
@@ -259,7 +257,7 @@ class _Maker:
         )
         # The same number in flight before and after the measurement, for half of their lives.
         cut_s = connections * service_s / 2
-        hybrid = {"768": 2272, "1024": 3136}.get(_group(cell).partition("MLKEM")[2], 0)
+        hybrid = 2272 if _group(cell).endswith("MLKEM768") else 0
         return RunRecord(
             schema="tlslab.record/1",
             spec={
