@@ -117,8 +117,13 @@ def test_the_processor_use_of_all_groups_is_one_figure(full_summary: Summary) ->
         f"Processor use over time, {side}: TLS 1.2, ECDSA P-256" for side in ("server", "client")
     ]
     assert len(drawn) == 8
-    names = [series.name for series in drawn[0].series]
+    names = [series.name for series in drawn[0].series if not series.hollow]
     assert names == ["X25519", "P-256", "P-384", "P-521", "X448"]
+    whole, kernel = drawn[0].series[:2]
+    assert kernel.label == "X25519, in the kernel"
+    use = full_summary.cell("tls=1.2,key=ecdsa-p256,group=X25519").cpu_over_time["server"]
+    assert kernel.y == tuple(100 * each for each in use.system)
+    assert whole.y == tuple(100 * sum(each) for each in zip(use.user, use.system, strict=True))
     text = render_html(full_summary)
     first, second, *_ = re.findall(r'id="figure-([a-z0-9-]+)"', text)
     assert (first, second) == ("setting-1-rate", drawn[0].id)

@@ -178,21 +178,27 @@ class Drawn:
 
 
 def use_over_time(
-    id_: str, title: str, side: str, named: Iterable[tuple[str, Measured]]
+    id_: str, title: str, side: str, named: Iterable[tuple[str, Measured]], kernel: bool = False
 ) -> Figure | None:
-    """The processor use of one side over time, a line for each cell; None without any."""
+    """The processor use of one side over time, a line for each cell; None without any.
+
+    `kernel`: and a second line for the kernel's part of it.
+    """
     series = []
     for name, cell in named:
         if (use := cell.summary.cpu_over_time.get(side)) is not None:
             whole = tuple(100 * sum(both) for both in zip(use.user, use.system, strict=True))
             series.append(Series(name, use.at_s, whole))
+            if kernel:
+                part = tuple(100 * each for each in use.system)
+                series.append(Series(name, use.at_s, part, dashed=True, hollow="in the kernel"))
     if not series:
         return None
     return Figure(
         id=id_,
         title=title,
         caption="User space and kernel together, mean over the trials, while the lean client loads "
-        "the server as far as it goes.",
+        "the server as far as it goes." + " Dashed: the kernel's part." * kernel,
         kind="line",
         x_title="s",
         y_title="% of one processor",

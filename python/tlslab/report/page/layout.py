@@ -36,6 +36,9 @@ _OPENING = ("achieved", "response")
 _OPENS = "What was carried, and how fast"
 _MOST_OPENING = 4
 
+# The title of those that stand before the tables.
+_LEADS = "Server and client over time"
+
 # The figure of the parts of costs by samples, which has a place of its own.
 _WHY = "why"
 
@@ -118,7 +121,7 @@ def _candidates(summary: Summary, sections: Sequence[view.Section], drawn: str) 
         answering = summary.answer.figure if summary.answer else ""
         yield from (_figure_part(f) for f in _own(summary, "") if f.id == answering)
     if leading := _leading(summary):
-        yield page_parts.figures_part(LEADING, leading[0].title, "", _halves(leading[:_FIRST]))
+        yield page_parts.figures_part(LEADING, _LEADS, "", _halves(leading[:_FIRST]))
     for table in (results.results(summary, sections), results.kept_open(summary, sections)):
         if table is not None:
             yield page_parts.table_part(table)

@@ -28,7 +28,7 @@ def processor_use(cells: Sequence[Measured], baseline: Mapping[str, str]) -> Ite
         ]
         for side in SIDES:
             title = f"Processor use over time, {side}: {cell_label(setting)}"
-            figure = use_over_time(f"{LEADING}{number}-{side}", title, side, named)
+            figure = use_over_time(f"{LEADING}{number}-{side}", title, side, named, kernel=True)
             if figure is not None and any(len(series.x) > 1 for series in figure.series):
                 yield figure
 
