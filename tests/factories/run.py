@@ -52,6 +52,7 @@ SERVER_US = {
     "P-384": 598.0,
     "P-521": 641.0,
     "X25519MLKEM768": 318.0,
+    "SecP256r1MLKEM768": 326.0,
 }
 CLIENT_US = {
     "X25519": 188.0,
@@ -60,6 +61,7 @@ CLIENT_US = {
     "P-384": 402.0,
     "P-521": 466.0,
     "X25519MLKEM768": 241.0,
+    "SecP256r1MLKEM768": 246.0,
 }
 RSA_EXTRA_US = 520.0
 KERNEL_US = 96.0
@@ -255,7 +257,7 @@ class _Maker:
         )
         # The same number in flight before and after the measurement, for half of their lives.
         cut_s = connections * service_s / 2
-        hybrid = 2272 if _group(cell) == "X25519MLKEM768" else 0
+        hybrid = 2272 if _group(cell).endswith("MLKEM768") else 0
         return RunRecord(
             schema="tlslab.record/1",
             spec={

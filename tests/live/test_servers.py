@@ -234,7 +234,13 @@ def test_nothing_outlives_a_lab_that_was_killed(name: str, front: str, tmp_path:
 
 @pytest.mark.parametrize(
     ("name", "front"),
-    [("nginx", "haproxy"), ("apache", "nginx"), ("haproxy", "nginx"), ("reference", "haproxy")],
+    [
+        ("nginx", "haproxy"),
+        ("apache", "nginx"),
+        ("haproxy", "nginx"),
+        ("nginx", "apache"),
+        ("reference", "haproxy"),
+    ],
 )
 def test_a_front_terminates_tls_and_passes_on(name: str, front: str, tmp_path: Path) -> None:
     """The reference server has no plain HTTP: the front encrypts requests to it again."""

@@ -33,3 +33,7 @@ RANKED_FIGURES = {
 def figure_id(number: int, what: str) -> str:
     """The id of a figure of a setting; `number` counts from 1."""
     return f"setting-{number}-{what}"
+
+
+# How the ids of figures begin that a page has before its tables.
+LEADING = "processor-use-"

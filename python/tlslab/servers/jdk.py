@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tlslab.domain.errors import UsageError
+from tlslab.domain.factors import FACTORS
 
 ROOT = Path("/usr/lib/jvm")
 
@@ -144,7 +145,8 @@ def expand(levels: Sequence[str], given: Sequence[Path]) -> tuple[str, ...]:
     """Levels of the factor `jdk`: ALL replaced by all installations here, and the given folders
     added.
 
-    A given folder that has a short name gets that name. Raises UsageError if nothing is left.
+    A given folder that has a short name gets that name. Raises UsageError if nothing is left, or if
+    a report would have one name for two folders.
     """
     named = by_name(find_jdks())
     names = {each.home: name for name, each in named.items()}
@@ -154,7 +156,16 @@ def expand(levels: Sequence[str], given: Sequence[Path]) -> tuple[str, ...]:
         raise UsageError(
             "no Java installation was found", "install one, set JAVA_HOME, or give --jdk"
         )
-    return tuple(dict.fromkeys(expanded))
+    labels: dict[str, str] = {}
+    for level in dict.fromkeys(expanded):
+        label = FACTORS["jdk"].label(level)
+        if label in labels:
+            raise UsageError(
+                f"a report would call both {labels[label]} and {level} '{label}'",
+                "rename one of the folders",
+            )
+        labels[label] = level
+    return tuple(labels.values())
 
 
 def _free(name: str, taken: Mapping[str, object]) -> str:

@@ -171,6 +171,7 @@ _KINDS = (
         Apache,
         Apache.remedy,
         _WORKERS_AND_DH | {"configuration"},
+        front=Apache,
         plain=True,
         syntax=Apache.syntax,
     ),

@@ -62,11 +62,13 @@ class Tomcat:
         self._home = Path(require(home or find_tomcat(), "Tomcat", self.remedy))
         self._jdk = _choose(setting.levels.get("jdk"))
         self._connector = find_connector(setting.levels.get("connector"))
-        if self._jdk.feature < FEATURE:
-            raise CannotRunError(_too_old("Tomcat 11", FEATURE, self._jdk))
+        name = self.versions(str(self._home))[0]
+        self._major = name.partition("/")[2].partition(".")[0]
+        if self._jdk.feature < (needed := NEEDS.get(self._major, FEATURE)):
+            raise CannotRunError(_too_old(f"Tomcat {self._major}", needed, self._jdk))
         self._authority = Authority(setting.folder, (setting.listen,))
         self._certificates: list[dict[str, str]] = []
-        self.software = f"{self.versions(str(self._home))[0]} on {self._jdk.label}"
+        self.software = f"{name} on {self._jdk.label}"
         self.backend = "OpenSSL" if self._connector.openssl else f"JSSE of {self._jdk.label}"
         self.path = PATH
 
@@ -190,7 +192,8 @@ class Tomcat:
             "idle_ms": setting.idle_s * 1000,
             "plain": setting.plain,
             "http2": setting.http2,
-            "ciphers": [suite.name for suite in SUITES if suite.tls == "1.2"],
+            # Tomcat 9 reads the suites of TLS 1.3 here, too.
+            "ciphers": [s.name for s in SUITES if s.tls == "1.2" or self._major == "9"],
             "suites": [suite.name for suite in SUITES if suite.tls == "1.3"],
             "groups": list(map(group_name, setting.groups)),
             "tickets": setting.resume in TICKETS,
@@ -262,13 +265,15 @@ class Connector:
 _TLS = "org.apache.tomcat.util.net"
 _LISTENERS = "org.apache.catalina.core"
 
-# The first Java release on which Tomcat 11 runs.
+# The first Java release on which Tomcat 11 runs, and those of earlier versions (each one's
+# RUNNING.txt).
 FEATURE = 17
+NEEDS = {"9": 8, "10": 11}
 
 CONNECTORS = {
     connector.name: connector
     for connector in (
-        Connector("jsse", f"{_TLS}.jsse.JSSEImplementation", None, False, FEATURE),
+        Connector("jsse", f"{_TLS}.jsse.JSSEImplementation", None, False, 8),
         Connector(
             "openssl",
             f"{_TLS}.openssl.OpenSSLImplementation",

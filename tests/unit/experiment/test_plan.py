@@ -74,10 +74,11 @@ def test_blocks_have_orders_of_their_own() -> None:
     assert len(orders) == 10
 
 
-def test_the_groups_experiment_has_22_cells_and_2_exclusions() -> None:
+def test_the_groups_experiment_has_24_cells_and_4_exclusions() -> None:
     cells, excluded = make_cells(GROUPS)
-    assert (len(cells), len(excluded)) == (22, 2)
-    assert {each.factors["group"] for each in excluded} == {"X25519MLKEM768"}
+    assert (len(cells), len(excluded)) == (24, 4)
+    hybrids = {"X25519MLKEM768", "SecP256r1MLKEM768"}
+    assert {each.factors["group"] for each in excluded} == hybrids
     assert {each.factors["tls"] for each in excluded} == {"1.2"}
 
 
@@ -96,7 +97,7 @@ def test_cells_that_a_target_refuses_are_excluded_with_its_reason() -> None:
     plan = make_plan(
         GROUPS, 1, lambda cell: "no X448 there" if cell.factors["group"] == "X448" else None
     )
-    assert len(plan.cells) == 18
+    assert len(plan.cells) == 20
     assert sum(each.reason == "no X448 there" for each in plan.excluded) == 4
 
 

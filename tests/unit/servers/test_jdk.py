@@ -105,6 +105,9 @@ def test_levels_are_short_names_or_folders(tmp_path: Path, monkeypatch: pytest.M
     assert find_jdk("jdk-17-2") == Jdk(root / "b", "17.0.9")
     assert isinstance(find_jdk("jdk-in-d-e"), BrokenJdk)
     assert find_jdk(str(own)) == Jdk(own, "21")
+    other = install(tmp_path / "other" / "own", VERSION % "25")
+    with pytest.raises(UsageError, match=f"call both {own} and {other} 'own'"):
+        expand([], [own, other])
     with pytest.raises(UsageError, match="no Java installation 'jdk-8' here") as caught:
         find_jdk("jdk-8")
     assert caught.value.remedy == "there are: jdk-17, jdk-17-2, jdk-25, jdk-in-d-e"

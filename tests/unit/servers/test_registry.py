@@ -93,8 +93,8 @@ def test_a_setting_that_a_server_does_not_take_is_a_reason() -> None:
     assert (
         lacking(Deployment("nginx", levels=Levels.of(jdk="/jdk"))) == "nginx does not take jdk=/jdk"
     )
-    front = lacking(Deployment("nginx", front="apache"))
-    assert front == "apache cannot terminate TLS before another server"
+    front = lacking(Deployment("nginx", front="caddy"))
+    assert front == "caddy cannot terminate TLS before another server"
     assert lacking(Deployment("reference", front="haproxy")) is None
     with pytest.raises(CannotRunError, match="does not take connector=jsse"):
         build(Deployment("haproxy", levels=Levels.of(connector="jsse")), setting(Path("/nowhere")))

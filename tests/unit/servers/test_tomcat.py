@@ -111,6 +111,22 @@ def test_a_java_that_is_too_old_is_reported(home: Path, tmp_path: Path) -> None:
         Tomcat(setting(tmp_path, "11.0.2"), str(home))
 
 
+def test_tomcat_9_runs_on_older_java_and_has_the_suites_of_tls_13_among_its_ciphers(
+    home: Path, tmp_path: Path
+) -> None:
+    with zipfile.ZipFile(home / "lib" / "catalina.jar", "w") as jar:
+        jar.writestr(
+            "org/apache/catalina/util/ServerInfo.properties", "server.info=Apache Tomcat/9.0.99\n"
+        )
+    target = Tomcat(setting(tmp_path, "11.0.2"), str(home))
+    assert target.software == "Tomcat/9.0.99 on JDK 11.0.2"
+    host = connector(target, tmp_path).find("SSLHostConfig")
+    assert host is not None
+    assert "TLS_AES_128_GCM_SHA256" in host.attrib["ciphers"].split(",")
+    with pytest.raises(CannotRunError, match=r"Tomcat 9 needs Java 8 or newer"):
+        Tomcat(setting(tmp_path / "old", "1.7.0_80"), str(home))
+
+
 def test_a_connector_that_its_java_lacks_is_reported(home: Path, tmp_path: Path) -> None:
     asked = setting(tmp_path, "17.0.2", connector="openssl-ffm")
     lacking = Tomcat(asked, str(home)).prepare()

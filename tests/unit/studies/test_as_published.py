@@ -13,7 +13,7 @@ from tlslab.lab.foresee import refuse_factors_of_own_servers
 from tlslab.lab.request import Request
 from tlslab.lab.specs import Aim, run_spec
 
-STUDIES = ("groups", "suites", "runtimes", "concurrency", "capacity")
+STUDIES = ("groups", "servers", "offload", "suites", "runtimes", "concurrency", "capacity")
 
 
 def published(name: str) -> Experiment:
@@ -98,7 +98,7 @@ def test_blocks_may_be_given_and_a_time_is_that_of_a_sitting() -> None:
     assert Request(found, ("nginx",), ("tlslab",)).sitting_s is None
 
 
-@pytest.mark.parametrize("name", ["offload", "servers", "stapling", "calibrate"])
+@pytest.mark.parametrize("name", ["stapling", "calibrate"])
 def test_another_experiment_has_no_such_form(name: str) -> None:
     with pytest.raises(ExperimentError, match="which --as-published needs"):
         published(name)

@@ -47,7 +47,8 @@ class Effect:
     """How many times as much a measure is with a change; with two changes: their interaction.
 
     `at`: the levels of the other factors for which the effect is, none for all of them. `logs`: the
-    logarithm of the ratio in each block. `p` is adjusted for the family; None outside of it.
+    logarithm of the ratio in each block; `anytime`: their number depended on the values. `p` is
+    adjusted for the family; None outside of it.
     """
 
     measure: Measure
@@ -55,12 +56,13 @@ class Effect:
     changes: tuple[Change, ...]
     at: Levels
     logs: Array
+    anytime: bool = False
     p: float | None = None
 
     @property
     def ratio(self) -> Estimate:
         """The ratio with its own interval of 95 %."""
-        centre, interval, method = mean_interval(self.logs, "log ratios")
+        centre, interval, method = mean_interval(self.logs, "log ratios", self.anytime)
         low, high = (None, None) if interval is None else map(math.exp, interval)
         return Estimate(math.exp(centre), low, high, len(self.logs), RATIO, method)
 
@@ -93,11 +95,15 @@ class Effect:
 
 @dataclass(frozen=True)
 class MeasureValues:
-    """A measure of all combinations: the estimate it is by, and its values."""
+    """A measure of all combinations: the estimate it is by, and its values.
+
+    `anytime`: the values decided when the run stopped.
+    """
 
     measure: Measure
     estimate: str
     values: Values
+    anytime: bool = False
 
 
 def effects(varied: Mapping[str, Sequence[str]], measured: Sequence[MeasureValues]) -> list[Effect]:
@@ -108,7 +114,7 @@ def effects(varied: Mapping[str, Sequence[str]], measured: Sequence[MeasureValue
         for effect in (*_mains(varied, each), *_interactions(varied, each))
     ]
     tested = [(number, p) for number, each in enumerate(found)
-              if (p := p_value(each.logs)) is not None]  # fmt: skip
+              if (p := p_value(each.logs, each.anytime)) is not None]  # fmt: skip
     adjusted = dict(zip((n for n, _ in tested), holm([p for _, p in tested]), strict=True))
     return [replace(each, p=adjusted.get(number)) for number, each in enumerate(found)]
 
@@ -176,7 +182,7 @@ def _effect(
     if not logs:
         return None
     apart = spread_out(np.array(logs), machines_of(blocks))
-    return Effect(measured.measure, measured.estimate, wanted, at, apart)
+    return Effect(measured.measure, measured.estimate, wanted, at, apart, anytime=measured.anytime)
 
 
 def _corners(wanted: tuple[Change, ...]) -> Iterator[tuple[int, dict[str, str]]]:

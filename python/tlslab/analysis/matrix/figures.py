@@ -3,7 +3,7 @@
 A setting's figures are `setting-N-...`, with N as its place among `settings`, from 1.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -175,6 +175,35 @@ class Drawn:
                     y_title="processors in use",
                     series=tuple(_area(over, part) for part in _PARTS),
                 )
+
+
+def use_over_time(
+    id_: str, title: str, side: str, named: Iterable[tuple[str, Measured]], kernel: bool = False
+) -> Figure | None:
+    """The processor use of one side over time, a line for each cell; None without any.
+
+    `kernel`: and a second line for the kernel's part of it.
+    """
+    series = []
+    for name, cell in named:
+        if (use := cell.summary.cpu_over_time.get(side)) is not None:
+            whole = tuple(100 * sum(both) for both in zip(use.user, use.system, strict=True))
+            series.append(Series(name, use.at_s, whole))
+            if kernel:
+                part = tuple(100 * each for each in use.system)
+                series.append(Series(name, use.at_s, part, dashed=True, hollow="in the kernel"))
+    if not series:
+        return None
+    return Figure(
+        id=id_,
+        title=title,
+        caption="User space and kernel together, mean over the trials, while the lean client loads "
+        "the server as far as it goes." + " Dashed: the kernel's part." * kernel,
+        kind="line",
+        x_title="s",
+        y_title="% of one processor",
+        series=tuple(series),
+    )
 
 
 def _area(over: CpuSeries, part: str) -> Series:

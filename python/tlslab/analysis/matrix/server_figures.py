@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tlslab.analysis.compare import Measured
+from tlslab.analysis.matrix.figures import use_over_time
 from tlslab.analysis.matrix.servers import (
     Leading,
     ServerPlace,
@@ -96,30 +97,21 @@ def _rates(cells: Sequence[Measured], found: Sequence[ServerPlace]) -> tuple[Fig
 
 def _processor_use(cells: Sequence[Measured], found: Sequence[ServerPlace]) -> tuple[Figure, ...]:
     """A figure for each place: the server's processor use over time, a line for each setting."""
-    figures = []
     name = _namer(cells)
-    for number, place in enumerate(found, start=1):
-        series = []
-        for levels, members in by_place(cells):
-            cell = members.get(place)
-            use = cell.summary.cpu_over_time.get("server") if cell else None
-            if use is not None:
-                whole = tuple(100 * sum(both) for both in zip(use.user, use.system, strict=True))
-                series.append(Series(name(levels), use.at_s, whole))
-        if series:
-            figures.append(
-                Figure(
-                    id=f"servers-cpu-{number}",
-                    title=f"Processor use over time: {place.label}",
-                    caption="User space and kernel together, mean over the trials, while the lean "
-                    "client loads the server as far as it goes.",
-                    kind="line",
-                    x_title="s",
-                    y_title="% of one processor",
-                    series=tuple(series),
-                )
-            )
-    return tuple(figures)
+    figures = [
+        use_over_time(
+            f"servers-cpu-{number}",
+            f"Processor use over time: {place.label}",
+            "server",
+            [
+                (name(levels), members[place])
+                for levels, members in by_place(cells)
+                if place in members
+            ],
+        )
+        for number, place in enumerate(found, start=1)
+    ]
+    return tuple(figure for figure in figures if figure is not None)
 
 
 def _namer(cells: Sequence[Measured]) -> Callable[[Mapping[str, str]], str]:

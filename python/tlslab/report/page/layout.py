@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from tlslab.domain.figure import Figure
 from tlslab.domain.finding import Answer, Finding, Summary
+from tlslab.domain.setting import LEADING
 from tlslab.domain.wording import counted
 from tlslab.report import view
 from tlslab.report.facts import redo_command
@@ -34,6 +35,9 @@ _OPENING = ("achieved", "response")
 # The title of those, and how many there are at most: two of each cell.
 _OPENS = "What was carried, and how fast"
 _MOST_OPENING = 4
+
+# The title of those that stand before the tables.
+_LEADS = "Server and client over time"
 
 # The figure of the parts of costs by samples, which has a place of its own.
 _WHY = "why"
@@ -116,6 +120,8 @@ def _candidates(summary: Summary, sections: Sequence[view.Section], drawn: str) 
         yield from (page_parts.table_part(data_table(data)) for data in summary.tables[:1])
         answering = summary.answer.figure if summary.answer else ""
         yield from (_figure_part(f) for f in _own(summary, "") if f.id == answering)
+    if leading := _leading(summary):
+        yield page_parts.figures_part(LEADING, _LEADS, "", _halves(leading[:_FIRST]))
     for table in (results.results(summary, sections), results.kept_open(summary, sections)):
         if table is not None:
             yield page_parts.table_part(table)
@@ -197,6 +203,11 @@ def _opening(summary: Summary) -> list[Figure]:
     return sorted(found, key=place)
 
 
+def _leading(summary: Summary) -> list[Figure]:
+    """The figures that stand before the tables; none of most runs."""
+    return [figure for figure in summary.figures if figure.id.startswith(LEADING)]
+
+
 def _rankings(summary: Summary) -> list[Figure]:
     return [figure for figure in summary.figures if figure.kind == "ranking"]
 
@@ -208,7 +219,8 @@ def _is_bare(figure: Figure) -> bool:
 
 def _own(summary: Summary, drawn: str) -> list[Figure]:
     """The figures that belong to no section's ranking and do not open the page."""
-    elsewhere = {drawn, _WHY, *(figure.id for figure in _opening(summary))}
+    before = (*_opening(summary), *_leading(summary)[:_FIRST])
+    elsewhere = {drawn, _WHY, *(figure.id for figure in before)}
     return [
         figure
         for figure in summary.figures

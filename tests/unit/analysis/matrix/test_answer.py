@@ -50,7 +50,7 @@ def test_it_names_the_fastest_with_its_interval_and_the_next(full_summary: Summa
         r"\(they may differ by up to [\d.]+ %\))\.",
         answer.sentences[1],
     )
-    assert answer.confidence.startswith("10 blocks in random order, intervals of 95 %; 15 pairs")
+    assert answer.confidence.startswith("10 blocks in random order, intervals of 95 %; 21 pairs")
     assert answer.lacking is None
     assert answer.figure == "setting-1-rate"
     assert len(answer.tiles) == 5
@@ -81,7 +81,7 @@ def test_how_long_enough_takes_is_known_from_the_trials() -> None:
     answer = answer_of(summarise(made_run(World(change=later), experiment=few(blocks=4))))
     assert answer.lacking is not None
     # Four blocks of six cells take 72 s.
-    assert answer.lacking.minutes == pytest.approx(1.5)
+    assert answer.lacking.minutes == pytest.approx(1.8)
 
 
 def test_equal_cells_are_near_each_other_and_none_is_crowned() -> None:
@@ -89,7 +89,7 @@ def test_equal_cells_are_near_each_other_and_none_is_crowned() -> None:
         made_run(World(server_us=EQUAL, client_us=LIGHT, noise=0.01), experiment=few())
     )
     (sentence,) = answer_of(summary).sentences
-    assert sentence.startswith("All 6 key-exchange groups are within ")
+    assert sentence.startswith("All 7 key-exchange groups are within ")
 
 
 def test_noise_that_hides_everything_says_so_and_what_would_be_enough() -> None:
@@ -97,7 +97,7 @@ def test_noise_that_hides_everything_says_so_and_what_would_be_enough() -> None:
     answer = answer_of(summarise(made_run(world, experiment=few())))
     assert answer.sentences == ()
     assert answer.lacking is not None
-    assert answer.lacking.why.startswith("No two of the 6 key-exchange groups can be told apart")
+    assert answer.lacking.why.startswith("No two of the 7 key-exchange groups can be told apart")
     assert answer.lacking.command[-4:-2] == ("--until", "5%")
     assert int(answer.lacking.command[-1]) > 10
 
@@ -115,7 +115,7 @@ def test_a_lower_bound_leads_as_one() -> None:
     # P-521 keeps its place by value, although no cell is known to be better.
     assert series.x[-1] == "P-521"
     ranking = next(r for r in summary.rankings if r.estimate == "connections_per_s")
-    assert (ranking.places[-1].best, ranking.places[-1].worst) == (1, 6)
+    assert (ranking.places[-1].best, ranking.places[-1].worst) == (1, 7)
 
 
 def test_where_all_are_lower_bounds_the_cost_answers() -> None:

@@ -117,6 +117,7 @@ def test_an_external_server_has_no_cost_of_its_own() -> None:
     assert list(cell.cpu_over_time) == ["client"]
     assert {finding.code for finding in summary.findings} == {
         "answer",
+        "repetitions_published",
         "too_short_for_steady_state",
     }
 
