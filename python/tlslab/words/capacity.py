@@ -155,6 +155,50 @@ def _latency(values: Values, cells: Cells, summary: Summary) -> str:
     return text
 
 
+def _growth(values: Values, cells: Cells, summary: Summary) -> str:
+    fewer, more = (summary.cell(key).factors for key in cells)
+    n, m, server = fewer["processors"], more["processors"], more.get("server", "The server")
+    linear = f"linear within {percent(values['within'])}"
+    verdict = {
+        True: f"growth up to {m} processors is {linear}, as far as processor time limits it",
+        False: f"growth up to {m} processors is not {linear}",
+        None: f"whether growth up to {m} processors is {linear}, these runs cannot tell",
+    }[values["linear"]]
+    loads = joined([percent(load) for load in values["loads"]])
+    text = (
+        f"{server}: with {m} processors, a connection costs {with_interval(values['ratio'])} times "
+        f"the server's processor time of one with {n}, at {loads} of each maximum: {verdict}."
+    )
+    if values["shared"]:
+        text += " The generator shared one of these processors: its work may raise the cost."
+    return text
+
+
+def _bend(values: Values, cells: Cells, summary: Summary) -> str:
+    of = "the highest rate that was measured" if values["open"] else "the maximum"
+    parts = [_bend_of(each) for each in values["bends"]]
+    return (
+        f"{_name(summary, cells[0])}: the response time begins to bend, to more than "
+        f"{values['times']:g} times that at {percent(values['bends'][0]['lowest'])} of {of}: "
+        f"{'; '.join(parts)}."
+    )
+
+
+def _bend_of(bend: Values) -> str:
+    """`the p99 between 60 and 80 % (at 80 %: 2.10 times (95 %: 1.80 to 2.40))`."""
+    before, onward, ratio = percent(bend["before"]), bend["onward"], bend["ratio"]
+    highest = percent(bend["highest"])
+    times = "the server did not keep up"
+    if ratio is not None:
+        times = with_interval(ratio, unit="times")
+    if onward is not None:
+        between = f"between {before.removesuffix(' %')} and {percent(onward)}"
+        return f"the {bend['of']} {between} (at {percent(onward)}: {times})"
+    if before == highest:
+        return f"the {bend['of']} at no load up to {highest} (there {times})"
+    return f"the {bend['of']} above {before}, if at all (at {highest}: {times})"
+
+
 def capacity_words(found: Any) -> str:
     """`up to 3,200/s, confirmed by 2 runs at 3,360/s; not at 3,528/s`."""
     load = figure(found.load.value)
@@ -299,7 +343,9 @@ SENTENCES: Sentences = {
     "scaling": _scaling,
     "platforms": _platforms,
     "variants": _variants,
+    "growth": _growth,
     "latency": _latency,
+    "bend": _bend,
     "objective": _objective,
     "remedies": _remedies,
     "validation": _validation,

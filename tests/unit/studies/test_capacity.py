@@ -27,7 +27,7 @@ def test_search_processors_and_climb_have_their_counterparts(
     assert search[0] == "0.988 and 0.979"
     climb = [row[1] for name, row in rows.items() if "at 4 times the lowest rate" in name]
     assert climb[0] == "5.29"
-    scaling = [row[1] for name, row in rows.items() if "processors over" in name]
+    scaling = [row[1] for name, row in rows.items() if "s with 2 processors over" in name]
     assert scaling == ["2.00 (linear)"] * 2
 
 

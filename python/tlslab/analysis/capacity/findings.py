@@ -1,7 +1,8 @@
 """The findings and the answer of a capacity experiment: codes with their numbers.
 
 Results of fewer than FEWEST repetitions give none; they are in the tables. The load that a search
-found within the objective has no interval, and gives one.
+found within the objective has no interval, and gives one. A bend and a growth are judged by the
+ends of their intervals alone: three runs do.
 """
 
 import math
@@ -9,8 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from tlslab.analysis.capacity.bend import BEND, bends
 from tlslab.analysis.capacity.capacity_cell import CapacityCell
 from tlslab.analysis.capacity.figures import identifier
+from tlslab.analysis.capacity.growth import LINEAR, growths
 from tlslab.analysis.capacity.points import judged
 from tlslab.analysis.capacity.ratios import over, ratios
 from tlslab.analysis.capacity.remedies import Remedy
@@ -43,7 +46,7 @@ Cells = Sequence[CapacityCell]
 
 
 def findings(cells: Cells, plan: CapacityPlan, baseline: Mapping[str, str]) -> tuple[Finding, ...]:
-    """The answer first, then ratios, latency, objective, remedies, validation, reason.
+    """The answer first, then ratios, growth, times, objective, remedies, validation, reason.
 
     `baseline`: the levels with which others are compared.
     """
@@ -55,7 +58,9 @@ def findings(cells: Cells, plan: CapacityPlan, baseline: Mapping[str, str]) -> t
             for kind, listed in ratios(cells, baseline).items()
             for ratio in listed
         ),
+        *_growth(cells),
         *_latency(cells),
+        *_bend(cells),
         *_objective(cells, plan),
         *_remedies(cells),
         *_validation(cells),
@@ -84,6 +89,25 @@ def _generators(cells: Cells) -> Iterator[Finding]:
         if any(used) and cell.has_maximum:
             values = {"generators": max(used), **asdict(cell.limit)}
             yield Finding("generators", cells=(cell.key,), values=values)
+
+
+def _growth(cells: Cells) -> Iterator[Finding]:
+    for each in growths(cells):
+        values = {
+            "ratio": each.ratio,
+            "loads": each.loads,
+            "within": LINEAR,
+            "linear": each.is_linear,
+            "shared": each.more.shared,
+        }
+        yield Finding("growth", cells=(each.fewer.key, each.more.key), values=values)
+
+
+def _bend(cells: Cells) -> Iterator[Finding]:
+    for cell in cells:
+        if cell.has_maximum and (found := list(bends(cell.points))):
+            values = {"times": BEND, "open": bool(cell.open), "bends": [vars(b) for b in found]}
+            yield Finding("bend", cells=(cell.key,), values=values)
 
 
 def _latency(cells: Cells) -> Iterator[Finding]:

@@ -90,7 +90,18 @@ def _compared(remedy: Remedy, runs: _Runs, without: _Runs, base: str) -> Remedy:
     of_ratio = bound_of(remedy.bound, _limited(without))
     logs = paired_logs(above, below)
     p = p_value(logs) if len(logs) else None
-    return replace(remedy, ratio=_ratio(logs), p=p, of_ratio=of_ratio, base=base)
+    return replace(remedy, ratio=paired_ratio(logs), p=p, of_ratio=of_ratio, base=base)
+
+
+def paired_ratio(logs: Array) -> Estimate | None:
+    """The ratio of two sides by its logarithms in the repetitions that have both; None if none."""
+    if not len(logs):
+        return None
+    centre, interval, method = mean_interval(logs, "log ratios")
+    low, high = (None, None) if interval is None else (math.exp(interval[0]), math.exp(interval[1]))
+    return Estimate(
+        math.exp(centre), low, high, len(logs), RATIO, f"paired by repetition; {method}"
+    )
 
 
 def bound_of(above: bool, below: bool) -> RatioBound:
@@ -123,14 +134,3 @@ def _cost(run: TrialRun) -> float | None:
     if run.server is None or run.server.seconds <= 0 or run.record.requests == 0:
         return None
     return (run.server.user_us + run.server.system_us) / run.server.seconds / _requests(run)
-
-
-def _ratio(logs: Array) -> Estimate | None:
-    """The ratio with over without a remedy, from the repetitions that have both."""
-    if not len(logs):
-        return None
-    centre, interval, method = mean_interval(logs, "log ratios")
-    low, high = (None, None) if interval is None else (math.exp(interval[0]), math.exp(interval[1]))
-    return Estimate(
-        math.exp(centre), low, high, len(logs), RATIO, f"paired by repetition; {method}"
-    )
