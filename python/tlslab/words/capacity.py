@@ -115,12 +115,16 @@ def _scaling(values: Values, cells: Cells, summary: Summary) -> str:
 
 
 def _ratio(name: str, first: str, where: str, values: Values) -> str:
-    """One cell's maximum over another's; `where` holds for both."""
+    """One cell's maximum over another's, and the costs of a connection; `where` holds for both."""
+    cost = values["cost"]
+    costs = f" A connection costs {with_interval(cost)} times the processor time." if cost else ""
     if times := _times(values):
         words = f"{times} times the connections/s of {first}{where}{_reservations(values)}"
-        return f"{name} takes {words}."
+        return f"{name} takes {words}.{costs}"
     why = "both may take more than was measured" if values["steady"] else "a rate was not steady"
-    return f"Whether {name} takes more connections/s than {first}{where} is not known: {why}."
+    return (
+        f"Whether {name} takes more connections/s than {first}{where} is not known: {why}.{costs}"
+    )
 
 
 def _platforms(values: Values, cells: Cells, summary: Summary) -> str:
