@@ -243,13 +243,21 @@ def _remedies(values: Values, cells: Cells, summary: Summary) -> str:
     for each in values["remedies"]:
         if each["bound"] == "unknown":
             limit = "not known, the generator was the limit with and without"
-            parts.append(f"{each['name']}: {limit}")
+            parts.append(f"{each['name']}: {limit}{_plain(each)}")
             continue
         bound = f"{each['bound']} " if each["bound"] else ""
         ratio = with_interval(each["ratio"], absent="")
         verdict = "" if each["established"] else f", no difference is established{among}"
-        parts.append(f"{each['name']} {bound}{ratio} times {each['base']}{verdict}")
+        parts.append(f"{each['name']} {bound}{ratio} times {each['base']}{verdict}{_plain(each)}")
     return f"{_name(summary, cells[0])}, requests/s with a remedy: {'; '.join(parts)}."
+
+
+def _plain(remedy: Values) -> str:
+    """The ratio of resumption to a server that gives no tickets, if it is known."""
+    if remedy["plain"] is None:
+        return ""
+    bound = f"{remedy['of_plain']} " if remedy["of_plain"] else ""
+    return f", {bound}{with_interval(remedy['plain'], absent='')} times a server without tickets"
 
 
 def _validation(values: Values, cells: Cells, summary: Summary) -> str:

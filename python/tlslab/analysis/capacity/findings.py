@@ -186,6 +186,8 @@ def _remedies(cells: Cells) -> Iterator[Finding]:
                     "ratio": each.ratio,
                     "bound": each.of_ratio,
                     "established": differs.get(id(each), False) and _is_apart(each),
+                    "plain": None if each.of_plain == "unknown" else each.over_plain,
+                    "of_plain": each.of_plain,
                 }
                 for each in listed
             ]

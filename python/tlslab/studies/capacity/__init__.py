@@ -15,6 +15,7 @@ from tlslab.analysis.capacity.ratios import flag, over, scaling_pairs
 from tlslab.analysis.capacity.summary import measured_cells
 from tlslab.domain.capacity import plan_of
 from tlslab.domain.cell_names import cell_names
+from tlslab.domain.estimates import CONNECTIONS, RESPONSE, at_load, estimate_name, quantile
 from tlslab.domain.experiment import CAPACITY as KIND
 from tlslab.domain.figure import DataTable, Marked, TableCell
 from tlslab.domain.finding import Summary
@@ -48,7 +49,43 @@ def adds(contents: RunContents, summary: Summary, figures: Figures) -> Additions
     return Additions(tables=(table,) if rows else ())
 
 
-CAPACITY = Study("capacity", "coradiant-2001", KIND, adds)
+def beside(comparison: Summary, first: Summary, figures: Figures) -> tuple[DataTable, ...]:
+    """The ratios of the study's two platforms beside those of two runs, second over first."""
+    names = dict(zip([c.key for c in first.cells], _labels(first), strict=True))
+    found = figures["findings"]
+    rate, clock = found["platforms_rate_ratio"], found["platforms_clock_ratio"]
+    published = {
+        CONNECTIONS: f"over {rate:g}, with {clock:g} times the clock",
+        **{
+            at_load(quantile(RESPONSE, p), 1.0): f"about {found['platforms_latency_ratio']:.2f}"
+            for p in (50, 99)
+        },
+    }
+    rows = tuple(
+        (
+            f"{estimate_name(each.estimate)}: {names.get(each.baseline, each.baseline)}",
+            published[each.estimate],
+            each.as_estimate,
+            each.method,
+        )
+        for each in comparison.comparisons
+        if each.estimate in published and each.n
+    )
+    table = DataTable(
+        id="published",
+        title=f"Beside the two platforms of {figures['date']}",
+        caption=f"Itanium over UltraSPARC-II, and these two runs. {source(figures)}.",
+        columns=("figure", "published", "here", "method"),
+        rows=rows,
+    )
+    return (table,) if rows else ()
+
+
+def _labels(summary: Summary) -> list[str]:
+    return cell_names([cell.factors for cell in summary.cells])
+
+
+CAPACITY = Study("capacity", "coradiant-2001", KIND, adds, beside=beside)
 
 
 def _named(cells: Sequence[CapacityCell]) -> Iterator[tuple[str, CapacityCell]]:
