@@ -263,9 +263,17 @@ def _plain(remedy: Values) -> str:
 def _validation(values: Values, cells: Cells, summary: Summary) -> str:
     if "reason" in values:
         return f"The times were not validated against a packet capture: {values['reason']}"
+    delays = [f"{delay:g} ms" for delay in values["delays_ms"]]
+    path = f", on a path of {joined(delays)} there and back" if delays else ""
+    differing = [
+        f"{each['phase'].replace('_', ' ')} {'p50' if each['quantile'] == 0.5 else 'p99'} at "
+        f"{figure(each['rate'])}/s, {ratio_figure(each['ratio'])} times the capture's"
+        for each in values["differing"]
+    ]
+    which = f" ({'; '.join(differing)})" if differing else ""
     return (
-        "Beside a packet capture of the same connections: of the generator's own quantiles, "
-        f"{values['results']}."
+        f"Beside a packet capture of the same connections{path}: of the generator's own "
+        f"quantiles, {values['results']}{which}."
     )
 
 

@@ -205,7 +205,8 @@ def _is_apart(remedy: Remedy) -> bool:
 
 
 def _validation(cells: Cells) -> Iterator[Finding]:
-    made = [(cell.key, t.validation) for cell in cells for t in cell.trials if t.validation]
+    trials = [(cell.key, t) for cell in cells for t in cell.trials]
+    made = [(key, t.validation) for key, t in trials if t.validation]
     failed = [
         trial.reason.message
         for cell in cells
@@ -213,7 +214,17 @@ def _validation(cells: Cells) -> Iterator[Finding]:
         if trial.factors.get("stage") == "validation" and trial.reason is not None
     ]
     if made:
-        values = {"results": results_words([result for _, result in made])}
+        results = [result for _, result in made]
+        delays = {t.factors.get("delay_ms") for _, t in trials if t.validation} - {None}
+        values = {
+            "results": results_words(results),
+            "delays_ms": sorted(float(delay) for delay in delays if delay),
+            "differing": [
+                {"phase": p.phase, "quantile": c.quantile, "rate": r.achieved, "ratio": c.ratio}
+                for r in results if r.valid for p in r.phases for c in p.comparisons
+                if c.judged(r.resolution) == "differs"
+            ],
+        }  # fmt: skip
         keys = tuple(dict.fromkeys(key for key, _ in made))
         yield Finding("validation", cells=keys, values=values)
     elif failed:
