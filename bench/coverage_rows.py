@@ -29,6 +29,7 @@ from bench.coverage_pairs import (
     settled,
 )
 from bench.coverage_series import (
+    bend,
     ceiling_share,
     counted,
     flat,
@@ -181,6 +182,8 @@ def _queues() -> Iterator[Row]:
     yield Row("p99, 5 trials of 20,000", busy, queue_quantile(MM1, 0.8, 5, 20_000, 99))
     ratio = queue_quantile_ratio(MM1, 0.8, 5, 3_000, 99)
     yield Row("p99 of two runs, 5 trials of 3,000 each", busy, ratio, True)
+    for name in ("mean", "p99"):
+        yield Row(f"bend of the {name}, 3 runs of 8,000", MM1.name, bend(3, 8_000, name), True)
     yield Row("p99, 5 trials of 2,000", "frozen for a time", frozen(5), True)
     # The fewest values of a planned run; within 8 runs, as quick ones have.
     for kind, at in ((MM1, 0.7), (MM1, 0.95), (MD1, 0.7), (MD1, 0.95)):

@@ -7,9 +7,10 @@ import numpy as np
 import scipy
 
 from bench.noise import Draw, Noise, Trial, autocorrelated, cell, holds
-from bench.queues import Array, Kind, response_times
+from bench.queues import MM1, Array, Kind, response_times
 from tlslab.analysis.benchmark.curves import make_curves
 from tlslab.analysis.benchmark.processors import costs
+from tlslab.analysis.capacity.bend import BEND, bend_of
 from tlslab.analysis.capacity.points import capacity
 from tlslab.analysis.stats.estimate import estimate, ratio_of, two_stage_estimate
 from tlslab.analysis.stats.latency import quantiles
@@ -121,6 +122,26 @@ def queue_quantile_ratio(kind: Kind, load: float, trials: int, n: int, p: int) -
         )
         found = ratio_of(second, first, "ratio", "")
         return holds(found.low, found.high, 1.0)
+
+    return trial
+
+
+def bend(trials: int, n: int, name: str) -> Trial:
+    """The bend of the response time in M/M/1, at a fifth and four fifths, and where it truly is."""
+    at = 1 - (1 - 0.2) / BEND
+    runs = {load: _queue(MM1, load, trials, n) for load in (0.2, at, 0.8)}
+
+    def trial(draw: Draw) -> bool | None:
+        times = {load: queue(draw) for load, queue in runs.items()}
+        if name == "mean":
+            found = {f: estimate(each.mean(axis=1).tolist(), "ms") for f, each in times.items()}
+        else:
+            found = {
+                f: quantiles("x", [_histogram(run) for run in each])[0][f"x_{name}"]
+                for f, each in times.items()
+            }
+        begins = bend_of(name, found, None)
+        return begins.before < at and (begins.onward is None or begins.onward > at)
 
     return trial
 

@@ -259,6 +259,22 @@ def test_a_front_terminates_tls_and_passes_on(name: str, front: str, tmp_path: P
             assert sum(sum(used(before.processes[pid], after.processes[pid])) for pid in pids) > 0
 
 
+@pytest.mark.parametrize("front", ["haproxy-tcp:2", "haproxy:2"])
+def test_a_front_gives_each_of_two_servers_its_share(front: str, tmp_path: Path) -> None:
+    with started(Deployment("nginx", front=front), wanted(tmp_path)) as found:
+        balancer, *servers = found.running.process.servers  # type: ignore[attr-defined]
+        assert {process.name() for process in balancer.tree()} == {"haproxy"}
+        before = read(process.pid for process in found.running.process.tree())
+        record = found.load("--tls=1.3", "--group=P-384")
+        assert served_in_full(record)
+        assert {fact["group"] for fact in record["facts"]} == {"P-384"}
+        after = read(before.processes)
+        for server in (balancer, *servers):
+            pids = {process.pid for process in server.tree()}
+            assert sum(sum(used(before.processes[pid], after.processes[pid])) for pid in pids) > 0
+        assert len(servers) == 2
+
+
 def test_the_death_of_the_server_behind_is_the_death_of_the_target(tmp_path: Path) -> None:
     with started(Deployment("haproxy", front="nginx"), wanted(tmp_path)) as found:
         tree = found.running.process.tree()

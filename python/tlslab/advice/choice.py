@@ -19,7 +19,7 @@ from tlslab.advice.setting_grade import (
     ranks,
     strength,
 )
-from tlslab.domain.deployment import NO_FRONT
+from tlslab.domain.deployment import NO_FRONT, front_level
 from tlslab.domain.estimates import (
     CONNECTIONS,
     OPEN_REQUESTS,
@@ -66,8 +66,10 @@ def compared_subject(factors: Mapping[str, Sequence[str]]) -> Subject | None:
 
 def terminator(setting: Mapping[str, str], target: str) -> str:
     """The program that speaks TLS: the front, if there is one."""
-    front = setting.get("front", NO_FRONT)
-    return front if front != NO_FRONT else setting.get("server", target)
+    front = front_level(setting.get("front", NO_FRONT))
+    if front is not None and not front.passes_tls:
+        return front.target
+    return setting.get("server", target)
 
 
 def graded(

@@ -23,14 +23,18 @@ ANALYSTS: Mapping[str, Callable[[RunContents], Summary]] = {
 # The cells with their values by block, of the kinds that measure every cell in every block.
 MEASURED: Mapping[str, Callable[[RunContents], Sequence[Measured]]] = {MATRIX: measured}
 
-# Findings about the run itself, the only ones of a run with fewer than five blocks.
+# The findings of a run with fewer than five blocks: about the run itself, and those that a capacity
+# experiment judges by the repetitions of other stages than its maximum.
 _OF_THE_RUN = (
+    "bend",
     "ended",
     "generators",
+    "growth",
     "implausible_bytes",
     "inconclusive",
     "no_cost_model",
     "parts_not_identified",
+    "remedies",
     "several_addresses",
     "too_short_for_steady_state",
     "validation",

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from tlslab import report
+from tlslab import report, studies
 from tlslab.analysis.gate import gate
 from tlslab.analysis.overlay import Side, overlay, two_servers
 from tlslab.cli.console import conclude, err, say
@@ -31,8 +31,10 @@ def compared(first: Path, second: Path | None, margin: float | None) -> Summary:
     if second is None:
         return _of_one_run(first, margin)
     names = _names(first, second)
-    sides = Side(names[0], _read(first)), Side(names[1], _read(second))
-    summary = worded(overlay(*sides, EQUIVALENCE if margin is None else margin))
+    runs = [(found, analysed(found)) for found in (_contents(first), _contents(second))]
+    sides = [Side(name, summary) for name, (_, summary) in zip(names, runs, strict=True)]
+    laid = overlay(sides[0], sides[1], EQUIVALENCE if margin is None else margin)
+    summary = worded(studies.beside(laid, runs))
     words = ("tlslab", "compare", str(first), str(second))
     return replace(summary, environment=replace(summary.environment, command=words))
 
@@ -79,11 +81,6 @@ def conclude_gate(
     for line in gate_lines(found, details):
         say(line)
     return conclude(gate_words(found), GATE_CODES[found.verdict])
-
-
-def _read(path: Path) -> Summary:
-    """A run's summary. Raises StoreError for a run without any trial."""
-    return analysed(_contents(path))
 
 
 def _contents(path: Path) -> RunContents:

@@ -54,11 +54,10 @@ def command(
     ),
     target: str = TARGET,
     pause_ms: int = option(
-        "Work of the reference server per response, in ms.",
-        default=100,
-        min=0,
-        max=10000,
-        panel=FINE,
+        "Reference server's work per response, in ms.", default=100, min=0, max=10000, panel=FINE
+    ),
+    delay_ms: float = option(
+        "Round trip of a path to the server, in ms.", default=0.0, min=0, max=1000, panel=FINE
     ),
     interface: str = option(
         "Network interface on which tcpdump captures.", default="lo", panel=FINE
@@ -89,6 +88,7 @@ def command(
         seconds=seconds,
         pause_ms=pause_ms,
         interface=interface,
+        delay_ms=delay_ms,
         backend=backend,
         allow=(*(allow or ()), *read_allow_file()),
         authority=ca,

@@ -107,12 +107,14 @@ class WarmUpRules:
 class ValidationRules:
     """Validation: a packet capture beside an open loop at this fraction of the maximum.
 
-    It applies to cells with the levels of `when`.
+    It applies to cells with the levels of `when`. `delay_ms`: the round-trip time of the path to
+    the server, so that times are long enough to judge; 0: loopback itself.
     """
 
     fractions: tuple[float, ...]
     window: Window
     when: Mapping[str, str] = field(default_factory=dict)
+    delay_ms: int = 0
 
 
 @dataclass(frozen=True)
@@ -203,7 +205,8 @@ class Step:
     from 0. An open loop has a `rate` in connections/s, at `fraction` of the maximum. `serves`: the
     way in which the server lets sessions be resumed; `resume_ratio`: the share of connections that
     resume. `patience_ms`, `retries`: as in OpenLoopRules. `generators`: the number of generators
-    that make the load; None for one.
+    that make the load; None for one. `delay_ms`: the round-trip time of the path to the server;
+    None for loopback itself.
     """
 
     stage: Stage
@@ -220,6 +223,7 @@ class Step:
     serves: str = "none"
     resume_ratio: float | None = None
     generators: int | None = None
+    delay_ms: int | None = None
 
     @property
     def factors(self) -> dict[str, str]:
@@ -234,5 +238,6 @@ class Step:
             "requests_per_connection": self.requests_per_connection,
             "resume_ratio": self.resume_ratio,
             "generators": self.generators,
+            "delay_ms": self.delay_ms,
         }
         return {name: f"{value}" for name, value in values.items() if value is not None}

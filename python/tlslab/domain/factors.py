@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from tlslab.domain.command_line import canonical, short
 from tlslab.domain.configuration import BASELINE, CANDIDATE
+from tlslab.domain.deployment import NO_FRONT, front_level
 from tlslab.domain.levels import OFF, ON, Levels
 from tlslab.domain.names import (
     CERTIFICATE_KEYS,
@@ -161,6 +162,14 @@ def _counted(what: str) -> Callable[[str], str]:
     return lambda level: f"{level} {what}" if level == "1" else f"{level} {what}s"
 
 
+def _front_label(level: str) -> str:
+    front = front_level(level)
+    if front is None:
+        return "direct"
+    servers = "" if front.servers == 1 else f"{front.servers} servers "
+    return f"{servers}behind {front.target}" + (", TLS passed through" if front.passes_tls else "")
+
+
 def _key_label(level: str) -> str:
     name = level.replace("ecdsa-p", "ECDSA P-").replace("rsa-", "RSA-")
     return "Ed25519" if level == "ed25519" else name
@@ -258,11 +267,16 @@ _ROWS = (
     ),
     FactorRow(
         "front",
-        pattern_rule(_TARGET, "names of targets that can stand in front", ("none",)),
+        Rule(
+            (NO_FRONT,),
+            lambda level: front_level(level) is not None,
+            words="targets that can stand in front: NAME, NAME-tcp to pass TLS through, NAME:2 "
+            "before two servers",
+        ),
         side="lab",
         off="none",
         own_servers=True,
-        label=_label("behind {}", none="direct"),
+        label=_front_label,
         noun="server in front",
     ),
     FactorRow(

@@ -158,13 +158,14 @@ class RateResult:
 
 @dataclass(frozen=True)
 class Validation:
-    """A whole validation."""
+    """A whole validation. `delay_ms`: the round-trip time of the path to the server."""
 
     schema: str
     target: str
     backend: str
     pause_ms: int
     rates: tuple[RateResult, ...]
+    delay_ms: float = 0.0
 
     @property
     def passed(self) -> bool:

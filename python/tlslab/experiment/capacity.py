@@ -41,6 +41,7 @@ LIMIT_TRIALS = 100
 LIMIT_FRACTION = 5.0
 LIMIT_REQUESTS = 1_000_000
 LIMIT_RETRIES = 10  # As in the engine.
+LIMIT_DELAY_MS = 1000
 ARRIVALS = ("constant", "poisson")
 
 OBJECTIVE_FORM = "must have the form p99<50ms, with p50, p90, p95, p99 or mean"
@@ -57,7 +58,7 @@ _KEYS: Mapping[str, tuple[str, ...]] = {
     "remedies": (
         "resume", "resume_ratios", "requests_per_connection", "trials", "when", *_WINDOW,
     ),
-    "validation": ("fractions", "when", *_WINDOW),
+    "validation": ("fractions", "when", "delay_ms", *_WINDOW),
     "within": ("most", *_WINDOW),
     "obsolete": ("levels",),
 }  # fmt: skip
@@ -176,6 +177,7 @@ def _validation(table: Table) -> ValidationRules:
     return ValidationRules(
         fractions=table.numbers("fractions", 0.001, 1),
         window=_window(table),
+        delay_ms=table.integer("delay_ms", 0, LIMIT_DELAY_MS) if "delay_ms" in table else 0,
         when=_levels(table, "when") if "when" in table else {},
     )
 

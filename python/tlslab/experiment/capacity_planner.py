@@ -27,7 +27,7 @@ from tlslab.experiment.next_load import next_fraction, run_window
 MOST_FAILURES = 3
 
 # Classes of failures after which a step is not tried again.
-FINAL = {"setup_failed", "no_capture"}
+FINAL = {"setup_failed"}
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,9 @@ class Progress:
         # A refusal after a step that was done is a failure: the server supports the cell.
         is_supported = any(trial.status == "done" for trial in self.trials)
         refused = [trial for trial in self.trials if trial.status == "unsupported"]
-        failed = [trial for trial in self.trials if trial.status == "failed"]
+        # A capture that fails says nothing of the server.
+        own = [trial for trial in self.trials if trial.factors.get("stage") != "validation"]
+        failed = [trial for trial in own if trial.status == "failed"]
         failed += refused if is_supported else []
         classes = {trial.reason.class_ for trial in failed if trial.reason is not None}
         lost = isinstance(self.search, Inconclusive) and self.search.peak is None
@@ -288,6 +290,7 @@ class _Later:
                 arrivals="constant",
                 patience_ms=None,
                 retries=0,
+                delay_ms=rules.delay_ms or None,
             )
 
 

@@ -4,6 +4,7 @@ With it, the engine's own trace of single connections is read, which `tlslab val
 """
 
 import csv
+import ipaddress
 import re
 import shutil
 import signal
@@ -13,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import dpkt
 
@@ -43,9 +45,12 @@ class Capture:
 
 @contextmanager
 def capturing(
-    folder: Path, interface: str, port: int, processors: tuple[int, ...]
+    folder: Path, interface: str, host: str, port: int, processors: tuple[int, ...]
 ) -> Iterator[Capture]:
     """Captures all packets from and to a TCP port for the duration of the block.
+
+    Of a `host` that is an address, only packets from and to it: on a path with a delay every packet
+    passes the interface twice, with two pairs of addresses.
 
     Raises CannotRunError if there is no tcpdump or if it has no permission to capture.
     """
@@ -55,7 +60,7 @@ def capturing(
     capture = Capture(folder / "capture.pcap")
     words = folder / "tcpdump.log"
     command = [program, "-i", interface, "-w", str(capture.path), "-n", "-B", BUFFER_KIB]
-    command += ["-s", SNAPLEN, "--time-stamp-precision=nano", "-Z", "root", f"tcp port {port}"]
+    command += ["-s", SNAPLEN, "--time-stamp-precision=nano", "-Z", "root", _filter(host, port)]
     with words.open("wb") as errors:
         child = subprocess.Popen(
             pinned(command, processors, "KILL"),
@@ -75,6 +80,16 @@ def capturing(
         if child.poll() is None:
             child.kill()
             child.wait()
+
+
+def _filter(host: str, port: int) -> str:
+    """The packets to capture (pcap-filter(7))."""
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return f"tcp port {port}"
+    sides = (f"({side} host {host} and tcp {side} port {port})" for side in ("dst", "src"))
+    return " or ".join(sides)
 
 
 def _wait_for_start(child: subprocess.Popen[bytes], words: Path) -> None:
@@ -99,6 +114,9 @@ def _dropped(words: str) -> int:
         raise CannotRunError(f"tcpdump did not say what it lost: {' '.join(words.split())[:300]}")
     return sum(map(int, counts))
 
+
+# Link types without a header of their own, as of a TUN device: DLT_RAW, LINKTYPE_RAW.
+_RAW = (12, 101)
 
 _Ends = tuple[bytes, int]
 
@@ -149,22 +167,28 @@ def read_capture(path: Path, server_port: int) -> tuple[list[CapturedConnection]
     packets = 0
     try:
         with path.open("rb") as file:
-            for at, frame in dpkt.pcap.Reader(file):
+            reader = dpkt.pcap.Reader(file)
+            packet_of = dpkt.ip.IP if reader.datalink() in _RAW else _of_ethernet
+            for at, frame in reader:
                 packets += 1
-                _take(round(at * 1_000_000_000), frame, server_port, opened, latest)
+                ip = packet_of(frame)
+                _take(round(at * 1_000_000_000), ip, server_port, opened, latest)
     except (OSError, ValueError, dpkt.Error) as error:
         raise StoreError(f"{path}: not a capture: {error}") from None
     return [connection.done() for connection in opened], packets
 
 
+def _of_ethernet(frame: bytes) -> Any:
+    return dpkt.ethernet.Ethernet(frame).data
+
+
 def _take(
     at: int,
-    frame: bytes,
+    ip: Any,
     server_port: int,
     opened: list[_OpenConnection],
     latest: dict[_Ends, _OpenConnection],
 ) -> None:
-    ip = dpkt.ethernet.Ethernet(frame).data
     tcp = getattr(ip, "data", None)
     if not isinstance(tcp, dpkt.tcp.TCP):
         return

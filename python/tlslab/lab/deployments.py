@@ -13,7 +13,7 @@ from tlslab.domain.names import CERTIFICATE_KEYS, OBSOLETE_KEYS
 from tlslab.domain.plan import Cell
 from tlslab.domain.proof_settings import settings_of
 from tlslab.domain.run import Deployed, TargetInfo
-from tlslab.domain.wording import counted
+from tlslab.domain.wording import counted, level_label
 from tlslab.experiment import make_cells, refuse_levels, short
 from tlslab.lab.discovery import discover
 from tlslab.lab.foresee import refuse_factors_of_own_servers
@@ -129,7 +129,7 @@ def name_of(deployment: Deployment) -> str:
     """A deployment in words: its server, and its front if it has one."""
     if deployment.front == NO_FRONT:
         return deployment.server
-    return f"{deployment.server} behind {deployment.front}"
+    return f"{deployment.server} {level_label('front', deployment.front)}"
 
 
 def prepare(

@@ -4,7 +4,6 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tlslab.domain.deployment import NO_FRONT
 from tlslab.domain.errors import UsageError
 from tlslab.domain.experiment import Experiment
 from tlslab.domain.factors import FACTORS
@@ -86,7 +85,8 @@ def unknown_before(request: Request, plan: Plan) -> tuple[str, ...]:
             "cells that a server lacks will be left out",
         )
     names = {cell.deployment.server for cell in plan.cells if cell.deployment}
-    names |= {c.deployment.front for c in plan.cells if c.deployment} - {NO_FRONT}
+    fronts = [c.deployment.before for c in plan.cells if c.deployment]
+    names |= {front.target for front in fronts if front is not None}
     missing = sorted(name for name in names if not find_kind(name).installed)
     reported = ["which groups and suites the servers' TLS libraries lack: such cells are left out"]
     reported += [f"{name} is not installed: {find_kind(name).remedy}" for name in missing]

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from tlslab.domain.deployment import NO_FRONT
 from tlslab.domain.errors import CannotRunError
 from tlslab.experiment import make_cells
 from tlslab.lab.request import Request
@@ -66,9 +65,11 @@ def server_parts(request: Request) -> Iterator[MissingPart]:
         return
     cells = make_cells(request.experiment, request.targets[0])[0]
     deployments = [cell.deployment for cell in cells if cell.deployment]
-    names = [name for each in deployments for name in (each.server, each.front)]
+    fronts = [each.before for each in deployments]
+    names = [each.server for each in deployments]
+    names += [front.target for front in fronts if front is not None]
     for name in dict.fromkeys(names):
-        if name == NO_FRONT or name not in MANAGED or MANAGED[name].installed:
+        if name not in MANAGED or MANAGED[name].installed:
             continue
         if name == "tomcat":
             yield MissingPart(

@@ -2,20 +2,22 @@
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import urlsplit, urlunsplit
 
 from tlslab.analysis.capture_match import compare, match
 from tlslab.domain.deployment import REFERENCE_SERVERS
-from tlslab.domain.errors import EngineError
+from tlslab.domain.errors import CannotRunError, EngineError
 from tlslab.domain.profile import Profile
 from tlslab.domain.validation import SCHEMA, RateResult, Validation
 from tlslab.domain.workload import EXPECTED_STATUS
 from tlslab.experiment.short import asked_for
 from tlslab.lab.capture import capturing, read_capture, read_trace
+from tlslab.lab.delayed_path import delayed_path
 from tlslab.lab.discovery import with_status_remedy
 from tlslab.lab.engine import local_pool
 from tlslab.lab.generators import GeneratorPool
@@ -24,6 +26,7 @@ from tlslab.lab.private import private_folder
 from tlslab.lab.resolution import INSTANTS, measure_resolution
 from tlslab.lab.specs import Aim, preflight_spec
 from tlslab.lab.stage import Stage, staged
+from tlslab.servers.address import LOOPBACK
 
 # The minimum number of connections for a 99th percentile.
 CONNECTIONS = 1000
@@ -43,13 +46,17 @@ DOCUMENT_BYTES = 2048
 
 @dataclass(frozen=True)
 class ValidationRequest:
-    """The validation to make: rates in connections/s, each for at least `seconds`."""
+    """The validation to make: rates in connections/s, each for at least `seconds`.
+
+    `delay_ms`: the round-trip time of the path to the server; 0: loopback itself.
+    """
 
     target: str
     rates: tuple[float, ...]
     seconds: float
     pause_ms: int
     interface: str
+    delay_ms: float = 0.0
     backend: str = "auto"
     allow: tuple[str, ...] = ()
     authority: Path | None = None
@@ -96,14 +103,15 @@ def validate(request: ValidationRequest, reported: Callable[[RateResult], None])
             rates = []
             for rate in request.rates:
                 spec |= _load(rate, request.seconds, placement)
-                # If the engine refuses the server, no other program connects to it either.
-                engine.preflight(spec)
-                rates.append(
-                    validate_rate(engine, spec, rate, request.interface, placement, folder)
-                )
+                with on_path(spec, request.interface, request.delay_ms) as (there, interface):
+                    # If the engine refuses the server, no other program connects to it either.
+                    engine.preflight(there)
+                    rates.append(validate_rate(engine, there, rate, interface, placement, folder))
                 reported(rates[-1])
     pause = request.pause_ms if request.target in REFERENCE_SERVERS else 0
-    return Validation(SCHEMA, request.target, backend, pause, tuple(rates))
+    return Validation(
+        SCHEMA, request.target, backend, pause, tuple(rates), delay_ms=request.delay_ms
+    )
 
 
 def _load(rate: float, seconds: float, placement: Placement) -> dict[str, Any]:
@@ -121,6 +129,34 @@ def _load(rate: float, seconds: float, placement: Placement) -> dict[str, Any]:
     }
 
 
+@contextmanager
+def on_path(
+    spec: dict[str, Any], interface: str, delay_ms: float
+) -> Iterator[tuple[dict[str, Any], str]]:
+    """The specification and the interface of a path with this round-trip time.
+
+    Without a delay they are the given ones. Raises CannotRunError if there can be no such path.
+    """
+    if not delay_ms:
+        yield spec, interface
+        return
+    url = urlsplit(spec["url"])
+    if url.hostname != LOOPBACK:
+        raise CannotRunError(
+            f"a path with a delay leads to servers on {LOOPBACK} only",
+            "leave the delay out, or take a server that the lab starts",
+        )
+    with delayed_path(delay_ms / 1000) as path:
+        there = url._replace(netloc=f"{path.address}:{url.port or 443}")
+        delayed = {
+            **spec,
+            "url": urlunsplit(there),
+            "allow": [*spec["allow"], path.address],
+            "tls": {"server_name": LOOPBACK, **spec["tls"]},
+        }
+        yield delayed, path.interface
+
+
 def validate_rate(
     engine: GeneratorPool,
     spec: dict[str, Any],
@@ -133,11 +169,10 @@ def validate_rate(
     trace = folder / "trace.csv"
     url = urlsplit(spec["url"])
     port = url.port or 443
-    with capturing(folder, interface, port, placement.server) as capture:
+    host = url.hostname or ""
+    with capturing(folder, interface, host, port, placement.server) as capture:
         instants = SHORT_INSTANTS if asked_for() else INSTANTS
-        resolution = measure_resolution(
-            placement.generator, url.hostname or "", port, rate, instants
-        )
+        resolution = measure_resolution(placement.generator, host, port, rate, instants)
         record = engine.run(spec, lambda event: None, trace)
     offset_ns = time.time_ns() - time.monotonic_ns()
     captured, packets = read_capture(capture.path, port)

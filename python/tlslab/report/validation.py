@@ -82,7 +82,8 @@ def _notes(validation: Validation) -> list[str]:
     )
     lines = [
         f"{plain(validation.target)}, back end {plain(validation.backend)}"
-        + (f", {validation.pause_ms} ms of work per response" if validation.pause_ms else ""),
+        + (f", {validation.pause_ms} ms of work per response" if validation.pause_ms else "")
+        + (f", a path of {validation.delay_ms:g} ms there and back" if validation.delay_ms else ""),
         "resolution of this machine in µs, p50 and p99: how far a program's reading of the clock "
         "lies from the packet's own time, by connects and datagrams apart from the tool: "
         f"{finest}. A time is too short to judge where 1 % of it is less than that",

@@ -24,12 +24,13 @@ class Setting:
     long a connection may be silent between two requests. `pause_ms`: the time before each response;
     only the reference server supports it. `resume`: the one way in which sessions may be resumed,
     if any. `suites`: those that cells need (empty: all of the server's). `plain`: HTTP without TLS,
-    for a server behind a front, or as the baseline of what TLS costs. `upstream`: the URL to which
-    a front passes requests on. `obsolete`: protocols, suites and keys that nobody should use; only
-    the reference server supports them. `levels`: those of factors (`domain.factors`) that this
-    server takes; without a level it has its default. `listen`: the address of this machine to
-    listen on, which certificates then contain, too. `configuration`: replaces the lab's own TLS
-    configuration and determines certificate keys, groups, suites and resumption.
+    for a server behind a front, or as the baseline of what TLS costs. `passes_tls`: a front
+    forwards bytes and does not terminate TLS. `obsolete`: protocols, suites and keys that nobody
+    should use; only the reference server supports them. `levels`: those of factors
+    (`domain.factors`) that this server takes; without a level it has its default. `listen`: the
+    address of this machine to listen on, which certificates then contain, too. `configuration`:
+    replaces the lab's own TLS configuration and determines certificate keys, groups, suites and
+    resumption.
     """
 
     folder: Path
@@ -43,7 +44,7 @@ class Setting:
     resume: str = "none"
     suites: tuple[str, ...] = ()
     plain: bool = False
-    upstream: str | None = None
+    passes_tls: bool = False
     obsolete: bool = False
     levels: Levels = NO_LEVELS
     listen: str = LOOPBACK
@@ -122,10 +123,10 @@ class Target(Protocol):
 
 
 class Front(Target, Protocol):
-    """A server that can terminate TLS before another one."""
+    """A server that can stand before others."""
 
-    def start(self, upstream: str | None = None) -> Running:
-        """Starts a fresh server that passes requests on to this URL's host and port, if given."""
+    def start(self, *upstreams: str) -> Running:
+        """Starts a fresh server that passes requests on to these URLs' hosts and ports in turn."""
         ...
 
 

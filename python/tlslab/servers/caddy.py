@@ -67,9 +67,9 @@ class Caddy(ConfiguredServer):
         threads = f"GOMAXPROCS={self._setting.workers}"
         return ["env", *home, threads, self._program, "run", "--config", str(config)]
 
-    def _configure(self, port: int, groups: Sequence[str], upstream: str | None) -> Path:
+    def _configure(self, port: int, groups: Sequence[str], upstreams: Sequence[str] = ()) -> Path:
         self._curves = list(groups)
-        return super()._configure(port, groups, upstream)
+        return super()._configure(port, groups, upstreams)
 
     def _refusal(self, config: Path) -> str | None:
         # Caddy ignores unknown curves.

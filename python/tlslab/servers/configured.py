@@ -143,11 +143,11 @@ class ConfiguredServer(ABC):
             for each in given.certificates
         ]
 
-    def start(self, upstream: str | None = None) -> Running:
+    def start(self, *upstreams: str) -> Running:
         """Starts a fresh server on a free port of the address that it listens on."""
 
         def launch(port: int) -> ServerProcess:
-            config = self._configure(port, self._groups, upstream or self._setting.upstream)
+            config = self._configure(port, self._groups, upstreams)
             command = pinned(self._command(config), self._setting.processors, self.end_signal)
             return ServerProcess(command, self._setting.folder / f"{self.name}.log")
 
@@ -163,12 +163,12 @@ class ConfiguredServer(ABC):
         words: str | None = None
         for _ in range(ATTEMPTS):
             port = free_port(self._setting.listen)
-            words = self._refusal(self._configure(port, groups, self._setting.upstream))
+            words = self._refusal(self._configure(port, groups))
             if words is None or not is_taken(words):
                 break
         return words[:WORDS] if words else None
 
-    def _configure(self, port: int, groups: Sequence[str], upstream: str | None) -> Path:
+    def _configure(self, port: int, groups: Sequence[str], upstreams: Sequence[str] = ()) -> Path:
         """Renders the configuration into the private folder."""
         setting = self._setting
         values = {
@@ -179,7 +179,8 @@ class ConfiguredServer(ABC):
             "workers": setting.workers,
             "http2": setting.http2,
             "plain": setting.plain,
-            "upstream": urlsplit(upstream) if upstream else None,
+            "upstreams": [urlsplit(url) for url in upstreams],
+            "passes_tls": setting.passes_tls,
             "ciphers": cipher_list(setting.suites, setting.dh_bits),
             "tls13_suites": tls13_suites(),
             "groups": group_list(groups),

@@ -4,9 +4,10 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
+from urllib.parse import urlsplit
 
 from tlslab.domain.command_line import did_you_mean
-from tlslab.domain.deployment import NO_FRONT, Deployment
+from tlslab.domain.deployment import Deployment, FrontLevel
 from tlslab.domain.errors import CannotRunError, UsageError
 from tlslab.domain.factors import FACTORS
 from tlslab.domain.wording import joined
@@ -44,6 +45,7 @@ class Kind:
     - `factors`: those of the side `server` (`domain.factors`) that the server takes; `one_key`:
       those that it takes with one certificate only, and why.
     - `front` makes the server as one that terminates TLS before another server; None: it cannot.
+    - `passes_tls`: as a front it can forward TLS, too.
     - `plain`: the server can serve HTTP without TLS: behind a front, or as a baseline.
     - `http2`: the server speaks HTTP/2; `prior_knowledge`: it does without TLS, too.
     - `http2_since`: the first version that does so unless its file says otherwise; None: none does.
@@ -60,6 +62,7 @@ class Kind:
     factors: frozenset[str] = frozenset()
     one_key: Mapping[str, str] = field(default_factory=dict)
     front: Callable[[Setting], Front] | None = None
+    passes_tls: bool = False
     plain: bool = False
     http2: bool = True
     prior_knowledge: bool = False
@@ -182,6 +185,7 @@ _KINDS = (
         HAProxy.remedy,
         _STAPLES | {"configuration"},
         front=HAProxy,
+        passes_tls=True,
         plain=True,
         # The default of `alpn` (Configuration Manual, section 5.1).
         http2_since=(2, 8),
@@ -218,11 +222,14 @@ def lacking(deployment: Deployment) -> str | None:
     """
     back = find_kind(deployment.server)
     kinds = [back]
-    if deployment.front != NO_FRONT:
-        front = find_kind(deployment.front)
+    before = deployment.before
+    if before is not None:
+        front = find_kind(before.target)
         if front.front is None:
             return f"{front.name} cannot terminate TLS before another server"
-        kinds.append(front)
+        if before.passes_tls and not front.passes_tls:
+            return f"{front.name} is not set up to pass TLS through"
+        kinds.insert(0 if before.passes_tls else 1, front)
     if deployment.plain and not back.plain:
         return f"{back.name} is not set up without TLS"
     if deployment.prior_knowledge and not back.prior_knowledge:
@@ -244,7 +251,8 @@ def lacking(deployment: Deployment) -> str | None:
 
 def with_one_key(deployment: Deployment, keys: Sequence[str]) -> dict[tuple[str, str], str]:
     """The levels that the server which terminates TLS lacks because it serves several keys."""
-    end = deployment.server if deployment.front == NO_FRONT else deployment.front
+    before = deployment.before
+    end = deployment.server if before is None or before.passes_tls else before.target
     one_key = find_kind(end).one_key
     return {
         (factor, level): f"{end} {one_key[factor]}: give one key (--set key=KEY)"
@@ -254,10 +262,11 @@ def with_one_key(deployment: Deployment, keys: Sequence[str]) -> dict[tuple[str,
 
 
 def build(deployment: Deployment, setting: Setting) -> Target:
-    """The target for a deployment: one server, or a front with a server behind it.
+    """The target for a deployment: one server, or a front with servers behind it.
 
     The deployment's own levels replace those of `setting`; the caller chooses the processors.
-    Behind a front the server is plain if possible, and has its own folder `back`.
+    Behind a front that terminates TLS the server is plain if possible. Each server behind has a
+    folder of its own, and its share of the processors if there are enough for all.
     Raises UsageError for unknown names, CannotRunError for a server that cannot be set up or is not
     installed.
     """
@@ -266,69 +275,94 @@ def build(deployment: Deployment, setting: Setting) -> Target:
     kind = find_kind(deployment.server)
     levels = deployment.levels.over(setting.levels)
     setting = replace(setting, levels=levels, plain=deployment.plain)
-    if deployment.front == NO_FRONT:
+    before = deployment.before
+    if before is None:
         return kind.make(setting)
-    behind = setting.folder / "back"
-    behind.mkdir(exist_ok=True)
-    back = kind.make(
-        replace(
-            setting,
-            folder=behind,
-            plain=kind.plain,
-            http2=False,
-            levels=setting.levels.without(*(n for n, row in FACTORS.items() if row.at_tls_end)),
-            listen=LOOPBACK,
-        )
-    )
-    front = find_kind(deployment.front).front
+    backs = [kind.make(_behind(setting, kind, before, n)) for n in range(before.servers)]
+    front = find_kind(before.target).front
     assert front is not None  # `lacking` has checked it.
     # Before a JVM the factor `workers` is the JVM's threads; the front has the lab's number.
     levels = setting.levels.without("workers") if "jdk" in kind.factors else setting.levels
-    return Fronted(front(replace(setting, document_bytes=0, levels=levels)), back)
+    if before.passes_tls:
+        levels = levels.without(*(n for n, row in FACTORS.items() if row.at_tls_end))
+    own = replace(
+        setting,
+        document_bytes=0,
+        levels=levels,
+        plain=before.passes_tls,
+        passes_tls=before.passes_tls,
+    )
+    return Fronted(front(own), backs, before.passes_tls)
+
+
+def _behind(setting: Setting, kind: Kind, before: FrontLevel, number: int) -> Setting:
+    """The setting of one of the servers behind a front."""
+    folder = setting.folder / ("back" if number == 0 else f"back-{number + 1}")
+    folder.mkdir(exist_ok=True)
+    own = setting.processors[number :: before.servers] or setting.processors
+    setting = replace(setting, folder=folder, processors=own)
+    if before.passes_tls:
+        return setting
+    ending = (name for name, row in FACTORS.items() if row.at_tls_end)
+    return replace(
+        setting,
+        plain=kind.plain,
+        http2=False,
+        levels=setting.levels.without(*ending),
+        listen=LOOPBACK,
+    )
 
 
 class Fronted:
-    """Two servers, of which clients connect to the front: its certificates and its TLS count.
+    """A front and the servers behind it; clients connect to the front.
 
-    Processor time and memory are those of both servers; the death of either is the target's.
+    Certificates and counts are those of the side that terminates TLS; a count of several servers
+    is none. Processor time and memory are those of all servers; the death of any is the target's.
     """
 
-    def __init__(self, front: Front, back: Target) -> None:
+    def __init__(self, front: Front, backs: Sequence[Target], passes_tls: bool = False) -> None:
         self._front = front
-        self._back = back
-        self.name = f"{front.name}+{back.name}"
-        self.backend = front.backend
-        self.software = f"{front.software} before {back.software}"
+        self._backs = backs
+        self._ends: Sequence[Target] = backs if passes_tls else (front,)
+        behind = backs[0]
+        number = "" if len(backs) == 1 else f"{len(backs)} "
+        self.name = f"{front.name}+{behind.name}"
+        self.backend = self._ends[0].backend
+        self.software = f"{front.software} before {number}{behind.software}"
 
     @property
     def trust_pem(self) -> str:
         """The trusted authorities, in PEM."""
-        return self._front.trust_pem
+        return "".join(end.trust_pem for end in self._ends)
 
     @property
     def path(self) -> str:
         """The document's path: the front passes paths on unchanged."""
-        return self._back.path
+        return self._backs[0].path
 
     def prepare(self) -> dict[tuple[str, str], str]:
-        """Makes both servers' certificates and configuration; returns what the front lacks, with
-        reasons.
+        """Makes all servers' certificates and configuration.
 
-        Levels that the server behind lacks do not matter, because it serves without TLS.
+        Returns what the side that terminates TLS lacks, with reasons.
         """
-        self._back.prepare()
-        return self._front.prepare()
+        lacks = {each: each.prepare() for each in (*self._backs, self._front)}
+        return lacks[self._ends[0]]
 
     def start(self) -> Running:
-        """Starts the server behind, then the front."""
-        back = self._back.start()
+        """Starts the servers behind, then the front."""
+        started: list[Running] = []
         try:
-            front = self._front.start(back.url)
+            for back in self._backs:
+                started.append(back.start())
+            front = self._front.start(*(running.url for running in started))
         except BaseException:
-            back.stop()
+            for running in started:
+                running.stop()
             raise
+        ends = started if self._ends is self._backs else [front]
+        scheme = urlsplit(ends[0].url).scheme
         return Running(
-            url=front.url.removesuffix(self._front.path) + self._back.path,
-            process=ServerGroup((front.process, back.process)),
-            count=front.count,
+            url=f"{scheme}://{urlsplit(front.url).netloc}{self.path}",
+            process=ServerGroup((front.process, *(running.process for running in started))),
+            count=ends[0].count if len(ends) == 1 else None,
         )

@@ -2,15 +2,17 @@
 
 A room has the study's experiments, its published figures (`published.toml`), the questions that its
 author left open, and the code that answers them. `joined` adds to a run's summary what the studies
-have to say on it; nothing below `lab` knows any of them. `study` has their common form.
+have to say on it, `beside` to a comparison of two runs; nothing below `lab` knows any of them.
+`study` has their common form.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from tlslab.domain.errors import UsageError
 from tlslab.domain.experiment import Experiment
 from tlslab.domain.finding import Summary
-from tlslab.domain.run import RunContents
+from tlslab.domain.run import RunContents, kind_of_machine
 from tlslab.studies.capacity import CAPACITY
 from tlslab.studies.concurrency import CONCURRENCY
 from tlslab.studies.groups import GROUPS
@@ -18,7 +20,7 @@ from tlslab.studies.runtimes import RUNTIMES
 from tlslab.studies.study import Additions, Study
 from tlslab.studies.suites import SUITES
 
-__all__ = ["STUDIES", "joined", "named"]
+__all__ = ["STUDIES", "beside", "joined", "named"]
 
 STUDIES = (GROUPS, SUITES, RUNTIMES, CONCURRENCY, CAPACITY)
 
@@ -49,6 +51,19 @@ def joined(summary: Summary, contents: RunContents) -> Summary:
         elif study.kind == contents.experiment.kind and study.also(contents.experiment):
             summary = _with(summary, study, study.adds(contents, summary, {}))
     return summary
+
+
+def beside(comparison: Summary, runs: Sequence[tuple[RunContents, Summary]]) -> Summary:
+    """The comparison of two runs with the tables of the study that both name. Pure.
+
+    Runs on machines of one kind get none: the studies' two platforms are two machines.
+    """
+    study, *others = (named(contents.experiment) for contents, _ in runs)
+    machines = {kind_of_machine(contents.environment) for contents, _ in runs}
+    if study is None or others != [study] or len(machines) < 2:
+        return comparison
+    tables = study.beside(comparison, runs[0][1], study.figures())
+    return replace(comparison, tables=(*comparison.tables, *tables))
 
 
 def _with(summary: Summary, study: Study, added: Additions) -> Summary:

@@ -48,13 +48,19 @@ def never(experiment: Experiment) -> bool:
     return False
 
 
+def nothing(comparison: Summary, first: Summary, figures: Figures) -> tuple[DataTable, ...]:
+    """For studies without two platforms."""
+    return ()
+
+
 @dataclass(frozen=True)
 class Study:
     """A study, in the folder `room`.
 
     `name`: the `published` of its experiments, which are of this `kind`. `adds` is pure. Its
     findings become text by `sentences`. `also`: whether an experiment that does not name the study
-    gets its additions, without the published figures.
+    gets its additions, without the published figures. `beside`: its tables in a comparison of two
+    runs on unlike machines that both name the study, by the comparison and its first run.
     """
 
     room: str
@@ -63,6 +69,7 @@ class Study:
     adds: Callable[[RunContents, Summary, Figures], Additions]
     sentences: Sentences = field(default_factory=dict)
     also: Callable[[Experiment], bool] = never
+    beside: Callable[[Summary, Summary, Figures], tuple[DataTable, ...]] = nothing
 
     def figures(self) -> Figures:
         """The published figures."""

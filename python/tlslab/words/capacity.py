@@ -115,12 +115,16 @@ def _scaling(values: Values, cells: Cells, summary: Summary) -> str:
 
 
 def _ratio(name: str, first: str, where: str, values: Values) -> str:
-    """One cell's maximum over another's; `where` holds for both."""
+    """One cell's maximum over another's, and the costs of a connection; `where` holds for both."""
+    cost = values["cost"]
+    costs = f" A connection costs {with_interval(cost)} times the processor time." if cost else ""
     if times := _times(values):
         words = f"{times} times the connections/s of {first}{where}{_reservations(values)}"
-        return f"{name} takes {words}."
+        return f"{name} takes {words}.{costs}"
     why = "both may take more than was measured" if values["steady"] else "a rate was not steady"
-    return f"Whether {name} takes more connections/s than {first}{where} is not known: {why}."
+    return (
+        f"Whether {name} takes more connections/s than {first}{where} is not known: {why}.{costs}"
+    )
 
 
 def _platforms(values: Values, cells: Cells, summary: Summary) -> str:
@@ -173,6 +177,50 @@ def _patience(values: Values, cells: Cells, summary: Summary) -> str:
     )
 
 
+def _growth(values: Values, cells: Cells, summary: Summary) -> str:
+    fewer, more = (summary.cell(key).factors for key in cells)
+    n, m, server = fewer["processors"], more["processors"], more.get("server", "The server")
+    linear = f"linear within {percent(values['within'])}"
+    verdict = {
+        True: f"growth up to {m} processors is {linear}, as far as processor time limits it",
+        False: f"growth up to {m} processors is not {linear}",
+        None: f"whether growth up to {m} processors is {linear}, these runs cannot tell",
+    }[values["linear"]]
+    loads = joined([percent(load) for load in values["loads"]])
+    text = (
+        f"{server}: with {m} processors, a connection costs {with_interval(values['ratio'])} times "
+        f"the server's processor time of one with {n}, at {loads} of each maximum: {verdict}."
+    )
+    if values["shared"]:
+        text += " The generator shared one of these processors: its work may raise the cost."
+    return text
+
+
+def _bend(values: Values, cells: Cells, summary: Summary) -> str:
+    of = "the highest rate that was measured" if values["open"] else "the maximum"
+    parts = [_bend_of(each) for each in values["bends"]]
+    return (
+        f"{_name(summary, cells[0])}: the response time begins to bend, to more than "
+        f"{values['times']:g} times that at {percent(values['bends'][0]['lowest'])} of {of}: "
+        f"{'; '.join(parts)}."
+    )
+
+
+def _bend_of(bend: Values) -> str:
+    """`the p99 between 60 and 80 % (at 80 %: 2.10 times (95 %: 1.80 to 2.40))`."""
+    before, onward, ratio = percent(bend["before"]), bend["onward"], bend["ratio"]
+    highest = percent(bend["highest"])
+    times = "the server did not keep up"
+    if ratio is not None:
+        times = with_interval(ratio, unit="times")
+    if onward is not None:
+        between = f"between {before.removesuffix(' %')} and {percent(onward)}"
+        return f"the {bend['of']} {between} (at {percent(onward)}: {times})"
+    if before == highest:
+        return f"the {bend['of']} at no load up to {highest} (there {times})"
+    return f"the {bend['of']} above {before}, if at all (at {highest}: {times})"
+
+
 def capacity_words(found: Any) -> str:
     """`up to 3,200/s, confirmed by 2 runs at 3,360/s; not at 3,528/s`."""
     load = figure(found.load.value)
@@ -213,21 +261,37 @@ def _remedies(values: Values, cells: Cells, summary: Summary) -> str:
     for each in values["remedies"]:
         if each["bound"] == "unknown":
             limit = "not known, the generator was the limit with and without"
-            parts.append(f"{each['name']}: {limit}")
+            parts.append(f"{each['name']}: {limit}{_plain(each)}")
             continue
         bound = f"{each['bound']} " if each["bound"] else ""
         ratio = with_interval(each["ratio"], absent="")
         verdict = "" if each["established"] else f", no difference is established{among}"
-        parts.append(f"{each['name']} {bound}{ratio} times {each['base']}{verdict}")
+        parts.append(f"{each['name']} {bound}{ratio} times {each['base']}{verdict}{_plain(each)}")
     return f"{_name(summary, cells[0])}, requests/s with a remedy: {'; '.join(parts)}."
+
+
+def _plain(remedy: Values) -> str:
+    """The ratio of resumption to a server that gives no tickets, if it is known."""
+    if remedy["plain"] is None:
+        return ""
+    bound = f"{remedy['of_plain']} " if remedy["of_plain"] else ""
+    return f", {bound}{with_interval(remedy['plain'], absent='')} times a server without tickets"
 
 
 def _validation(values: Values, cells: Cells, summary: Summary) -> str:
     if "reason" in values:
         return f"The times were not validated against a packet capture: {values['reason']}"
+    delays = [f"{delay:g} ms" for delay in values["delays_ms"]]
+    path = f", on a path of {joined(delays)} there and back" if delays else ""
+    differing = [
+        f"{each['phase'].replace('_', ' ')} {'p50' if each['quantile'] == 0.5 else 'p99'} at "
+        f"{figure(each['rate'])}/s, {ratio_figure(each['ratio'])} times the capture's"
+        for each in values["differing"]
+    ]
+    which = f" ({'; '.join(differing)})" if differing else ""
     return (
-        "Beside a packet capture of the same connections: of the generator's own quantiles, "
-        f"{values['results']}."
+        f"Beside a packet capture of the same connections{path}: of the generator's own "
+        f"quantiles, {values['results']}{which}."
     )
 
 
@@ -317,8 +381,10 @@ SENTENCES: Sentences = {
     "scaling": _scaling,
     "platforms": _platforms,
     "variants": _variants,
+    "growth": _growth,
     "latency": _latency,
     "patience": _patience,
+    "bend": _bend,
     "objective": _objective,
     "remedies": _remedies,
     "validation": _validation,

@@ -142,6 +142,7 @@ LISTS = (
 
 # What experiments say that take no list of URLs.
 TAKES_NO_URLS = {
+    "balancing": "the factor front is set up at servers that the lab starts",
     "calibrate": "calibrate takes one server at a time",
     "concurrency": "is for experiments with a server: concurrency has none",
     "offload": "offload compares servers that the lab starts",

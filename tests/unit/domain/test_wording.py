@@ -82,4 +82,5 @@ def test_a_factor_that_is_switched_is_named_by_what_the_server_does() -> None:
     assert labels == ["no OCSP stapling", "OCSP stapling"]
     assert level_label("front", "none") == "direct"
     assert level_label("front", "haproxy") == "behind haproxy"
+    assert level_label("front", "haproxy-tcp:2") == "2 servers behind haproxy, TLS passed through"
     assert level_label("resume", "none") == "no resumption"

@@ -67,8 +67,8 @@ def test_a_written_experiment_is_read_back(quick: bool) -> None:
         ('arrivals = "poisson"', 'arrivals = "normal"', "must be one of constant, poisson"),
         ('arrivals = "poisson"', "retries = 1", "capacity.open_loop.retries: needs patience_ms"),
         ('arrivals = "poisson"', "patience_ms = 0", "must be a whole number from 1"),
-        ("fractions = [0.2, 0.4]", "fractions = []", "must be a list of numbers"),
-        ("fractions = [0.2, 0.4]", "fractions = [0.2, 2]", "must have numbers from 0.001 to 1"),
+        ("fractions = [0.1, 0.2]", "fractions = []", "must be a list of numbers"),
+        ("fractions = [0.1, 0.2]", "fractions = [0.2, 2]", "must have numbers from 0.001 to 1"),
         ('resume = "psk"', 'resume = "none"', "must be one of id, ticket, psk"),
         ("[1, 4, 16]", "[1, 1.5]", "must be whole numbers"),
         (

@@ -194,6 +194,17 @@ def test_some_stages_are_for_some_cells(processors: str, runs: int) -> None:
     assert {step.arrivals for step in found} <= {"constant"}
 
 
+def test_a_capture_that_fails_ends_no_other_stage() -> None:
+    rules = ValidationRules((0.1, 0.2, 0.3, 0.4), WINDOW, delay_ms=20)
+    plan = replace(made_plan(objective=Objective("p99", 50.0), within=4), validation=rules)
+    world = CapacityWorld(status=lambda s: "failed" if s.stage == "validation" else "done")
+    drive(plan, world, made_cell(server="nginx", processors="1"))
+    found = Counter(step.stage for step in world.steps)
+    assert found["validation"] == 4
+    assert found["within"] > 0
+    assert {s.factors["delay_ms"] for s in world.steps if s.stage == "validation"} == {"20"}
+
+
 def test_nothing_obsolete_gets_remedies_or_a_capture() -> None:
     levels = {"server": "reference", "processors": "1", "tls": "ssl3"}
     plan = replace(made_plan(remedies=True), validation=ValidationRules((0.2,), WINDOW))

@@ -57,6 +57,9 @@ def ranks_left_out(document: str) -> str:
 @pytest.mark.parametrize("name", FEW)
 def test_no_table_of_few_trials_has_an_interval(name: str) -> None:
     summary = FEW[name]()
+    # Bend and growth are decided by the ends of their intervals, from three runs on.
+    decided = tuple(each for each in summary.findings if each.code not in ("bend", "growth"))
+    summary = replace(summary, findings=decided)
     assert summary.answer is not None
     assert "dots only, no interval" in summary.answer.confidence
     assert any(cell.interval for cell in cells(summary))

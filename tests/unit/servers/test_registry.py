@@ -40,15 +40,15 @@ class Made:
 
     def __init__(self, setting: Setting) -> None:
         self.setting = setting
-        self.upstream: str | None = None
+        self.upstreams: tuple[str, ...] = ()
         self.started: list[ServerProcess] = []
 
     def prepare(self) -> dict[tuple[str, str], str]:
         return {("group", "X448"): f"{self.setting.plain}"}
 
-    def start(self, upstream: str | None = None) -> Running:
-        self.upstream = upstream
-        if upstream == "fail" or self.setting.document_bytes == 1:
+    def start(self, *upstreams: str) -> Running:
+        self.upstreams = upstreams
+        if self.setting.document_bytes == 1:
             raise CannotRunError("it does not start")
         process = ServerProcess(["sleep", "60"], self.setting.folder / "log")
         self.started.append(process)
@@ -69,7 +69,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[Made]:
         "back": Kind("back", lambda: None, make, "get it", takes, plain=True),
         "tls": Kind("tls", lambda: None, make, "get it"),
         "jvm": Kind("jvm", lambda: None, make, "get it", frozenset({"workers", "jdk"})),
-        "front": Kind("front", lambda: None, make, "get it", takes, front=make),
+        "front": Kind("front", lambda: None, make, "get it", takes, front=make, passes_tls=True),
     }
     monkeypatch.setattr(registry, "MANAGED", kinds)
     return servers
@@ -96,6 +96,10 @@ def test_a_setting_that_a_server_does_not_take_is_a_reason() -> None:
     front = lacking(Deployment("nginx", front="caddy"))
     assert front == "caddy cannot terminate TLS before another server"
     assert lacking(Deployment("reference", front="haproxy")) is None
+    assert lacking(Deployment("reference", front="haproxy-tcp:2")) is None
+    assert lacking(Deployment("reference", front="nginx-tcp")) == (
+        "nginx is not set up to pass TLS through"
+    )
     with pytest.raises(CannotRunError, match="does not take connector=jsse"):
         build(Deployment("haproxy", levels=Levels.of(connector="jsse")), setting(Path("/nowhere")))
 
@@ -161,13 +165,33 @@ def test_a_front_passes_on_to_a_server_that_is_plain_if_it_can(
     # Features that the server behind a front lacks do not matter to clients.
     assert target.prepare() == {("group", "X448"): "False"}
     running = target.start()
-    assert front.upstream == "http://127.0.0.1:1/it"
+    assert front.upstreams == ("http://127.0.0.1:1/it",)
     assert len(running.process.tree()) == 2
     back.started[0].stop()
     assert not running.process.alive()
     assert running.process.tree() == []
     running.stop()
     assert not front.started[0].alive()
+
+
+def test_a_front_that_passes_tls_on_has_none_and_the_servers_behind_terminate_it(
+    made: list[Made], tmp_path: Path
+) -> None:
+    deployment = Deployment("tls", front="front-tcp:2")
+    target = build(deployment, replace(setting(tmp_path), processors=(0, 1)))
+    *backs, front = made
+    assert [each.setting.plain for each in made] == [False, False, True]
+    assert front.setting.passes_tls
+    assert [each.setting.folder.name for each in backs] == ["back", "back-2"]
+    # Each server behind has its share of the processors; the front has all.
+    assert [each.setting.processors for each in made] == [(0,), (1,), (0, 1)]
+    assert target.prepare() == {("group", "X448"): "False"}
+    running = target.start()
+    assert len(front.upstreams) == 2
+    assert len(running.process.tree()) == 3
+    backs[1].started[0].stop()
+    assert not running.process.alive()
+    running.stop()
 
 
 def test_the_server_behind_is_stopped_when_the_front_does_not_start(

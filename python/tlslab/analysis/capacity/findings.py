@@ -1,7 +1,8 @@
 """The findings and the answer of a capacity experiment: codes with their numbers.
 
 Results of fewer than FEWEST repetitions give none; they are in the tables. The load that a search
-found within the objective has no interval, and gives one.
+found within the objective has no interval, and gives one. A bend and a growth are judged by the
+ends of their intervals alone: three runs do.
 """
 
 import math
@@ -9,8 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from tlslab.analysis.capacity.bend import BEND, bends
 from tlslab.analysis.capacity.capacity_cell import CapacityCell
 from tlslab.analysis.capacity.figures import identifier
+from tlslab.analysis.capacity.growth import LINEAR, growths
 from tlslab.analysis.capacity.points import judged
 from tlslab.analysis.capacity.ratios import over, ratios
 from tlslab.analysis.capacity.remedies import Remedy
@@ -44,7 +47,7 @@ Cells = Sequence[CapacityCell]
 
 
 def findings(cells: Cells, plan: CapacityPlan, baseline: Mapping[str, str]) -> tuple[Finding, ...]:
-    """The answer first, then ratios, latency, objective, remedies, validation, reason.
+    """The answer first, then ratios, growth, times, objective, remedies, validation, reason.
 
     `baseline`: the levels with which others are compared.
     """
@@ -56,8 +59,10 @@ def findings(cells: Cells, plan: CapacityPlan, baseline: Mapping[str, str]) -> t
             for kind, listed in ratios(cells, baseline).items()
             for ratio in listed
         ),
+        *_growth(cells),
         *_latency(cells),
         *_patience(cells, plan),
+        *_bend(cells),
         *_objective(cells, plan),
         *_remedies(cells),
         *_validation(cells),
@@ -86,6 +91,25 @@ def _generators(cells: Cells) -> Iterator[Finding]:
         if any(used) and cell.has_maximum:
             values = {"generators": max(used), **asdict(cell.limit)}
             yield Finding("generators", cells=(cell.key,), values=values)
+
+
+def _growth(cells: Cells) -> Iterator[Finding]:
+    for each in growths(cells):
+        values = {
+            "ratio": each.ratio,
+            "loads": each.loads,
+            "within": LINEAR,
+            "linear": each.is_linear,
+            "shared": each.more.shared,
+        }
+        yield Finding("growth", cells=(each.fewer.key, each.more.key), values=values)
+
+
+def _bend(cells: Cells) -> Iterator[Finding]:
+    for cell in cells:
+        if cell.has_maximum and (found := list(bends(cell.points))):
+            values = {"times": BEND, "open": bool(cell.open), "bends": [vars(b) for b in found]}
+            yield Finding("bend", cells=(cell.key,), values=values)
 
 
 def _latency(cells: Cells) -> Iterator[Finding]:
@@ -184,6 +208,8 @@ def _remedies(cells: Cells) -> Iterator[Finding]:
                     "ratio": each.ratio,
                     "bound": each.of_ratio,
                     "established": differs.get(id(each), False) and _is_apart(each),
+                    "plain": None if each.of_plain == "unknown" else each.over_plain,
+                    "of_plain": each.of_plain,
                 }
                 for each in listed
             ]
@@ -201,7 +227,8 @@ def _is_apart(remedy: Remedy) -> bool:
 
 
 def _validation(cells: Cells) -> Iterator[Finding]:
-    made = [(cell.key, t.validation) for cell in cells for t in cell.trials if t.validation]
+    trials = [(cell.key, t) for cell in cells for t in cell.trials]
+    made = [(key, t.validation) for key, t in trials if t.validation]
     failed = [
         trial.reason.message
         for cell in cells
@@ -209,7 +236,17 @@ def _validation(cells: Cells) -> Iterator[Finding]:
         if trial.factors.get("stage") == "validation" and trial.reason is not None
     ]
     if made:
-        values = {"results": results_words([result for _, result in made])}
+        results = [result for _, result in made]
+        delays = {t.factors.get("delay_ms") for _, t in trials if t.validation} - {None}
+        values = {
+            "results": results_words(results),
+            "delays_ms": sorted(float(delay) for delay in delays if delay),
+            "differing": [
+                {"phase": p.phase, "quantile": c.quantile, "rate": r.achieved, "ratio": c.ratio}
+                for r in results if r.valid for p in r.phases for c in p.comparisons
+                if c.judged(r.resolution) == "differs"
+            ],
+        }  # fmt: skip
         keys = tuple(dict.fromkeys(key for key, _ in made))
         yield Finding("validation", cells=keys, values=values)
     elif failed:

@@ -9,7 +9,8 @@ from tlslab.analysis.capacity.remedies import RatioBound, bound_of
 from tlslab.analysis.compare import compare, judged
 from tlslab.analysis.enough import FEWEST
 from tlslab.analysis.stats.families import holm
-from tlslab.domain.estimates import CONNECTIONS
+from tlslab.domain.estimate import Estimate
+from tlslab.domain.estimates import CONNECTIONS, SERVER_COST
 from tlslab.domain.finding import Comparison
 
 # The cells differ in the number of processors, in the server, or in another factor.
@@ -26,6 +27,15 @@ class Ratio:
     less: CapacityCell
     comparison: Comparison
     family: int = 1
+
+    @property
+    def cost(self) -> Estimate | None:
+        """The server's time for a connection in `more` over that in `less`, at their maxima.
+
+        No lower bound, whatever limits the rates. None if one of the times is not known.
+        """
+        found = compare(self.more.measured, self.less.measured, SERVER_COST)
+        return None if found is None else found.as_estimate
 
     @property
     def bound(self) -> RatioBound:
@@ -65,6 +75,7 @@ class Ratio:
             "established": self.is_established,
             "family": self.family,
             "shared": self.more.shared,
+            "cost": self.cost,
         }
 
 

@@ -26,7 +26,8 @@ class Remedy:
 
     `p`: the p-value of the ratio's difference from 1. `bound`: the generator was the limit, so that
     the rates are lower bounds. `of_ratio`: the resulting kind of bound of the ratio to the setting
-    `base`.
+    `base`. `over_plain`, `of_plain`: the same of resumption, to one request per connection on a
+    server that gives no tickets.
     """
 
     name: str
@@ -38,6 +39,8 @@ class Remedy:
     bound: bool
     of_ratio: RatioBound = ""
     base: str = ""
+    over_plain: Estimate | None = None
+    of_plain: RatioBound = ""
 
 
 _Runs = dict[int, TrialRun]
@@ -61,6 +64,11 @@ def remedies(trials: Iterable[Trial]) -> tuple[Remedy, ...]:
         remedy = _remedy(sort, level, runs[sort, level])
         if level != base:
             remedy = _compared(remedy, runs[sort, level], runs[sort, base], _name(sort, base))
+        plain = runs.get(("requests", 1.0))
+        if sort == "resumption" and plain is not None:
+            logs = paired_logs(_rates(runs[sort, level]), _rates(plain))
+            of_plain = bound_of(remedy.bound, _limited(plain))
+            remedy = replace(remedy, over_plain=paired_ratio(logs), of_plain=of_plain)
         settings.append(remedy)
     return tuple(settings)
 
@@ -86,11 +94,21 @@ def _remedy(sort: str, level: float, runs: _Runs) -> Remedy:
 
 def _compared(remedy: Remedy, runs: _Runs, without: _Runs, base: str) -> Remedy:
     """The remedy with its ratio to the setting without."""
-    above, below = ({n: _requests(run) for n, run in each.items()} for each in (runs, without))
     of_ratio = bound_of(remedy.bound, _limited(without))
-    logs = paired_logs(above, below)
+    logs = paired_logs(_rates(runs), _rates(without))
     p = p_value(logs) if len(logs) else None
-    return replace(remedy, ratio=_ratio(logs), p=p, of_ratio=of_ratio, base=base)
+    return replace(remedy, ratio=paired_ratio(logs), p=p, of_ratio=of_ratio, base=base)
+
+
+def paired_ratio(logs: Array) -> Estimate | None:
+    """The ratio of two sides by its logarithms in the repetitions that have both; None if none."""
+    if not len(logs):
+        return None
+    centre, interval, method = mean_interval(logs, "log ratios")
+    low, high = (None, None) if interval is None else (math.exp(interval[0]), math.exp(interval[1]))
+    return Estimate(
+        math.exp(centre), low, high, len(logs), RATIO, f"paired by repetition; {method}"
+    )
 
 
 def bound_of(above: bool, below: bool) -> RatioBound:
@@ -115,6 +133,10 @@ def _connections(run: TrialRun) -> float:
     return run.record.outcomes.completed / run.record.seconds
 
 
+def _rates(runs: _Runs) -> dict[int, float]:
+    return {number: _requests(run) for number, run in runs.items()}
+
+
 def _requests(run: TrialRun) -> float:
     return run.record.requests / run.record.seconds
 
@@ -123,14 +145,3 @@ def _cost(run: TrialRun) -> float | None:
     if run.server is None or run.server.seconds <= 0 or run.record.requests == 0:
         return None
     return (run.server.user_us + run.server.system_us) / run.server.seconds / _requests(run)
-
-
-def _ratio(logs: Array) -> Estimate | None:
-    """The ratio with over without a remedy, from the repetitions that have both."""
-    if not len(logs):
-        return None
-    centre, interval, method = mean_interval(logs, "log ratios")
-    low, high = (None, None) if interval is None else (math.exp(interval[0]), math.exp(interval[1]))
-    return Estimate(
-        math.exp(centre), low, high, len(logs), RATIO, f"paired by repetition; {method}"
-    )

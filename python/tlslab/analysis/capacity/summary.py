@@ -4,9 +4,11 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
+from tlslab.analysis.capacity.bend import BEND
 from tlslab.analysis.capacity.capacity_cell import CapacityCell, measure, named
 from tlslab.analysis.capacity.figures import figures
 from tlslab.analysis.capacity.findings import answer, findings
+from tlslab.analysis.capacity.growth import LINEAR
 from tlslab.analysis.capacity.tables import tables
 from tlslab.analysis.compare import comparisons
 from tlslab.analysis.experiment import summarise_experiment
@@ -99,6 +101,13 @@ def method(plan: CapacityPlan) -> tuple[str, ...]:
             "a lower bound. The share who gave up is that of the users whose wait ended in the "
             f"measurement{early}."
         )
+    paragraphs.append(
+        f"A response time bends at the loads whose ratio to the lowest load lies above {BEND:g} "
+        "with its 95% interval; the bend begins between the highest load that lies below, with all "
+        "before it, and the lowest that lies above, with all beyond it (two fixed orders). Growth "
+        f"with processors is linear if a connection costs the server {percent(LINEAR)} more or "
+        "less at most, at equal shares of the maxima."
+    )
     if plan.objective is not None:
         paragraphs.append(_within_words(plan, plan.objective))
     if plan.fresh_server:

@@ -217,6 +217,7 @@ def _bound_words(remedy: Remedy) -> str:
 def _remedies(cell: CapacityCell, number: int) -> DataTable:
     rows = tuple(
         (r.name, r.connections_per_s, r.requests_per_s, r.cost_us, r.ratio,
+         Marked(r.of_plain, r.over_plain) if r.over_plain and r.of_plain != "unknown" else None,
          _bound_words(r))
         for r in cell.remedies
     )  # fmt: skip
@@ -227,7 +228,15 @@ def _remedies(cell: CapacityCell, number: int) -> DataTable:
             "Closed loops at the concurrency of the maximum. The ratio is of requests/s, to the "
             "first line of its sort, paired by repetition. 'At least': the generator was the limit."
         ),
-        columns=("remedy", "connections/s", "requests/s", "server µs/request", "times", ""),
+        columns=(
+            "remedy",
+            "connections/s",
+            "requests/s",
+            "server µs/request",
+            "times",
+            "times a server without tickets",
+            "",
+        ),
         rows=rows,
     )
 

@@ -26,7 +26,7 @@ from tlslab.lab.trial import (
     last_words,
     run_engine,
 )
-from tlslab.lab.validate import validate_rate
+from tlslab.lab.validate import on_path, validate_rate
 
 # The kind of a stage's run in the trial.
 KINDS: dict[Stage, RunKind] = {
@@ -128,14 +128,15 @@ def _validate(bench: Bench, spec: dict[str, Any], step: Step) -> RateResult:
     with tempfile.TemporaryDirectory(prefix="tlslab-capture-") as folder:
         generator = bench.aim.processors
         others = tuple(number for number in usable() if number not in generator)
-        return validate_rate(
-            bench.engine,
-            spec,
-            float(step.rate),
-            LOOPBACK,
-            Placement(others, generator),
-            Path(folder),
-        )
+        with on_path(spec, LOOPBACK, step.delay_ms or 0.0) as (there, interface):
+            return validate_rate(
+                bench.engine,
+                there,
+                float(step.rate),
+                interface,
+                Placement(others, generator),
+                Path(folder),
+            )
 
 
 def server_died(trial: Trial) -> bool:

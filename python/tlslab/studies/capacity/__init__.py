@@ -7,18 +7,22 @@ connections bring, which the experiment measures as remedies.
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from tlslab.analysis.capacity.bend import BEND, bends
 from tlslab.analysis.capacity.capacity_cell import CapacityCell
+from tlslab.analysis.capacity.growth import growths
 from tlslab.analysis.capacity.points import by_fraction, judged
 from tlslab.analysis.capacity.ratios import flag, over, scaling_pairs
 from tlslab.analysis.capacity.summary import measured_cells
 from tlslab.domain.capacity import plan_of
 from tlslab.domain.cell_names import cell_names
+from tlslab.domain.estimates import CONNECTIONS, RESPONSE, at_load, estimate_name, quantile
 from tlslab.domain.experiment import CAPACITY as KIND
 from tlslab.domain.figure import DataTable, Marked, TableCell
 from tlslab.domain.finding import Summary
 from tlslab.domain.run import RunContents
 from tlslab.domain.trial import Trial
 from tlslab.domain.validation import JUDGEMENT_WORDS
+from tlslab.domain.wording import percent
 from tlslab.studies.study import Additions, Figures, Study, source
 
 Row = tuple[TableCell, ...]
@@ -30,7 +34,9 @@ def adds(contents: RunContents, summary: Summary, figures: Figures) -> Additions
     rows = (
         *_flatness(cells, figures),
         *_scaling(cells),
+        *_growth(cells),
         *_climb(cells, figures),
+        *_bend(cells, figures),
         *_validation(cells, figures),
     )
     table = DataTable(
@@ -43,7 +49,43 @@ def adds(contents: RunContents, summary: Summary, figures: Figures) -> Additions
     return Additions(tables=(table,) if rows else ())
 
 
-CAPACITY = Study("capacity", "coradiant-2001", KIND, adds)
+def beside(comparison: Summary, first: Summary, figures: Figures) -> tuple[DataTable, ...]:
+    """The ratios of the study's two platforms beside those of two runs, second over first."""
+    names = dict(zip([c.key for c in first.cells], _labels(first), strict=True))
+    found = figures["findings"]
+    rate, clock = found["platforms_rate_ratio"], found["platforms_clock_ratio"]
+    published = {
+        CONNECTIONS: f"over {rate:g}, with {clock:g} times the clock",
+        **{
+            at_load(quantile(RESPONSE, p), 1.0): f"about {found['platforms_latency_ratio']:.2f}"
+            for p in (50, 99)
+        },
+    }
+    rows = tuple(
+        (
+            f"{estimate_name(each.estimate)}: {names.get(each.baseline, each.baseline)}",
+            published[each.estimate],
+            each.as_estimate,
+            each.method,
+        )
+        for each in comparison.comparisons
+        if each.estimate in published and each.n
+    )
+    table = DataTable(
+        id="published",
+        title=f"Beside the two platforms of {figures['date']}",
+        caption=f"Itanium over UltraSPARC-II, and these two runs. {source(figures)}.",
+        columns=("figure", "published", "here", "method"),
+        rows=rows,
+    )
+    return (table,) if rows else ()
+
+
+def _labels(summary: Summary) -> list[str]:
+    return cell_names([cell.factors for cell in summary.cells])
+
+
+CAPACITY = Study("capacity", "coradiant-2001", KIND, adds, beside=beside)
 
 
 def _named(cells: Sequence[CapacityCell]) -> Iterator[tuple[str, CapacityCell]]:
@@ -80,6 +122,34 @@ def _scaling(cells: Sequence[CapacityCell]) -> Iterator[Row]:
             Marked(flag(paired), ratio.as_estimate),
             f"n = {ratio.n}; {ratio.method}",
         )
+
+
+def _growth(cells: Sequence[CapacityCell]) -> Iterator[Row]:
+    for each in growths(cells):
+        n, m = (cell.factors["processors"] for cell in (each.fewer, each.more))
+        server = each.more.factors.get("server", each.more.name)
+        yield (
+            f"server's time for a connection with {m} processors over {n}: {server}",
+            "1 (linear)",
+            each.ratio,
+            f"n = {each.ratio.n}; {each.ratio.method}",
+        )
+
+
+def _bend(cells: Sequence[CapacityCell], study: Figures) -> Iterator[Row]:
+    """The loads between which the mean response time exceeds BEND times that at the lowest."""
+    rows, most = study["validation"], max(row["connections_per_s"] for row in study["pre_test"])
+    past = next(n for n, r in enumerate(rows) if r["client_ms"] > BEND * rows[0]["client_ms"])
+    ends = [percent(rows[n]["connections_per_s"] / most) for n in (past - 1, past)]
+    for name, cell in _named(cells):
+        for found in (bend for bend in bends(cell.points) if bend.of == "mean"):
+            ends_at = "no load that was measured" if found.onward is None else percent(found.onward)
+            yield (
+                f"mean response time above {BEND:g} times that at the lowest rate, from: {name}",
+                f"between {ends[0]} and {ends[1]} of the maximum",
+                f"between {percent(found.before)} and {ends_at}",
+                "two fixed orders, each at 97.5 %",
+            )
 
 
 def _climb(cells: Sequence[CapacityCell], study: Figures) -> Iterator[Row]:

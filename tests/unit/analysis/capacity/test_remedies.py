@@ -60,6 +60,18 @@ def test_a_ratio_is_bounded_by_the_side_that_the_generator_limited(
     assert stated_remedies(limited(chosen))["90 % of connections resumed"]["bound"] == bound
 
 
+@pytest.mark.parametrize(
+    ("chosen", "bound"), [(lambda share: False, ""), (lambda share: share == 0.9, "at least")]
+)
+def test_resumption_is_compared_with_a_server_without_tickets(
+    chosen: Callable[[float], bool], bound: str
+) -> None:
+    found = stated_remedies(limited(chosen))
+    resumed = found["90 % of connections resumed"]
+    assert (resumed["plain"].n, resumed["of_plain"]) == (5, bound)
+    assert found["4 requests per connection"]["plain"] is None
+
+
 def test_a_ratio_names_the_setting_that_it_is_of() -> None:
     whole = stated_remedies(limited(lambda share: False))
     assert whole["90 % of connections resumed"]["base"] == "0 % of connections resumed"
