@@ -37,7 +37,7 @@ def test_versions_and_keys_become_the_servers_own(script: Script) -> None:
     plan = make_plan(found.experiment, 1, refuse_levels(found.servers[0].unavailable))
     assert {cell.factors["key"] for cell in plan.cells} == {"ecdsa-p384"}
     assert {cell.factors["tls"] for cell in plan.cells} == {"1.3"}
-    assert len(plan.cells) == 6
+    assert len(plan.cells) == 7
     profile = plan.cells[0].profile
     assert profile.signature_schemes == ("ecdsa_secp384r1_sha384",)
     reasons = {excluded.reason for excluded in plan.excluded}
