@@ -79,6 +79,7 @@ LEVELS = (
     Thrift(details=_SHORT, main=_ONE_AXIS, uses=12, flames=1),
     Thrift(details=_BARE, main=_BARE, picture=_ONE_AXIS, uses=12, flames=0),
     _LEAN,
+    replace(_LEAN, details=_PLAIN, uses=2),
     replace(_FEW, uses=6, figures=8, cell_rows=48),
     replace(_FEW, uses=2, figures=3, cell_rows=16),
     replace(_FEW, uses=0, figures=1, cell_rows=10),
