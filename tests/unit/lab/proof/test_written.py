@@ -29,7 +29,7 @@ def with_own_files(folder: Path, server: str = "nginx") -> Path:
     """A configuration with a certificate and Diffie-Hellman parameters beside it."""
     folder.mkdir(parents=True)
     files = Authority(folder).issue("ecdsa-p256")
-    (folder / "dh.pem").write_text(parameters_pem(2048), "ascii")
+    (folder / "dh.pem").write_text(parameters_pem("2048"), "ascii")
     file = folder / "my.conf"
     if server == "haproxy":
         files.key.rename(f"{files.certificate}.key")
