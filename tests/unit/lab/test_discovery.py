@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from tlslab.domain.errors import EngineError
-from tlslab.experiment import dumps, load, loads, make_plan, refuse_levels
+from tlslab.experiment import at_url, dumps, load, loads, make_plan, refuse_levels
 from tlslab.lab.discovery import discover
 from tlslab.lab.engine import Engine
 from tlslab.lab.specs import Aim
@@ -117,7 +117,7 @@ def test_behind_a_device_that_reads_one_segment_cells_are_tried(script: Script) 
     plan = make_plan(found.experiment, 1, refuse_levels(found.servers[0].unavailable))
     groups = {cell.factors["group"]: cell.profile.groups for cell in plan.cells}
     assert groups["X25519MLKEM768"] == ("X25519MLKEM768",)  # the cell's own failure
-    suites = discover(Engine(script(SERVER + body)), [AIM], load("suites")).experiment
+    suites = discover(Engine(script(SERVER + body)), [AIM], at_url(load("suites"))).experiment
     assert {cell.profile.groups for cell in make_plan(suites, 1).cells} == {("X25519",)}
     with pytest.raises(EngineError, match=r"^reset$"):
         discover(Engine(script(SERVER + "fail('reset', 'reset')")), [AIM], load("groups"))

@@ -94,7 +94,6 @@ fn a_user_may_be_answered_at_the_second_attempt() {
         let fared = users(&record);
         assert_eq!((fared.answered_at_first, fared.failed), (0, 0), "{fared:?}");
         assert!(fared.answered_after_retry > 0, "{fared:?}");
-        assert!(fared.left_waiting > 0, "50 a second are due, and 5 find the slot free");
         // The time of an answer begins with the user, that of a connection with the connection.
         let [response, service] = ["response", "service"].map(|name| record.summaries[name]);
         assert!(response.min_ms >= 199.8 && service.min_ms < 200.0, "{response:?} {service:?}");

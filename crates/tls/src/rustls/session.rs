@@ -284,8 +284,10 @@ impl RustlsSession {
 
     /// Sends what the socket takes of a request of this length, which is encrypted already.
     fn send_request(&mut self, socket: &mut Socket, length: usize) -> Result<Progress, Failure> {
-        self.send_outgoing(socket, Step::FirstByte)?;
+        let sent = self.send_outgoing(socket, Step::FirstByte);
+        // If the peer has reset the connection, its answer may still be read.
         self.requested = self.state.outgoing.len();
+        sent?;
         Ok(Progress::Done(length))
     }
 }
