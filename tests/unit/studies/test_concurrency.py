@@ -12,7 +12,7 @@ from tlslab.analysis.benchmark.processors import Costs, costs
 from tlslab.analysis.benchmark.summary import measured_cells
 from tlslab.domain.estimates import OPERATION, OPERATION_COST, OPERATIONS, SIGNERS_COST, quantile
 from tlslab.domain.finding import Summary
-from tlslab.studies.concurrency import judge, most_within, suggested
+from tlslab.studies.concurrency import CONCURRENCY, judge, most_within, suggested
 
 
 @pytest.fixture(scope="module")
@@ -79,6 +79,13 @@ def test_published_figures_stand_beside_ours(summary: Summary) -> None:
     assert any(paragraph.startswith("Published: ") for paragraph in summary.method)
 
 
+def sentence_with(summary: Summary, **values: object) -> str:
+    """The sentence of the first rate within the bound, with other values."""
+    found = next(f for f in summary.findings if f.code == "most_within")
+    word = CONCURRENCY.sentences["most_within"]
+    return word({**found.values, **values}, found.cells, summary)
+
+
 def test_the_highest_rate_with_a_tail_below_the_bound(summary: Summary) -> None:
     """The made-up tail is 2.5 times the mean: with a bound between two levels the lower counts."""
     curve = next(
@@ -92,6 +99,8 @@ def test_the_highest_rate_with_a_tail_below_the_bound(summary: Summary) -> None:
     assert found[0] == 4
     assert most_within(curve, tails[1].value / 2) is None
     words = [f.text for f in summary.findings if f.code == "most_within"]
+    warming = sentence_with(summary, warming=True)
+    assert "cluster, while its processes were still warming up: " in warming
     assert any("the study: 4,000/s on 24 processors" in each for each in words)
 
 

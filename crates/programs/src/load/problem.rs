@@ -22,7 +22,7 @@ const MESSAGE_LIMIT: usize = 1000;
 
 /// The remedy if a port that was asked for HTTP without TLS does not answer in HTTP.
 const SPEAKS_TLS: &str =
-    "check that the port speaks HTTP without TLS; if it speaks TLS, write https://";
+    "check that the port speaks this version of HTTP without TLS; if it speaks TLS, write https://";
 
 /// Whether a server of TLS may end a connection without TLS in this way: by an alert, which is no
 /// HTTP, or without a word.

@@ -10,6 +10,7 @@ use crate::support::{
 };
 use nix::sys::signal::Signal;
 use tlslab_testkit::certificates::{Authority, Identity, Key};
+use tlslab_testkit::h2;
 use tlslab_testkit::peers::script::Act::{Receive, Reset, Send, Wait};
 use tlslab_testkit::peers::{Peer, answering, bare, nowhere};
 use tlslab_testkit::tls_server::{Settings, Version};
@@ -58,7 +59,6 @@ fn without_tls_options_of_tls_are_refused_and_a_port_that_speaks_it_is_suspected
         (&["--handshake-only"][..], "--handshake-only"),
         (&["--tls", "1.3"], "--tls"),
         (&["--group", "X25519"], "--group"),
-        (&["--http", "2"], "--http 2"),
         (&["--resume", "psk"], "--resume"),
         (&["--sni", "h"], "--sni"),
     ] {
@@ -69,6 +69,27 @@ fn without_tls_options_of_tls_are_refused_and_a_port_that_speaks_it_is_suspected
     let said = run(&[&url(peer.address()).replace("https://", "http://")]);
     assert_eq!(said.code, Some(3), "{said:?}");
     assert!(said.stderr.contains("; if it speaks TLS, write https://: exit 3"), "{said:?}");
+}
+
+#[test]
+fn http_2_without_tls_is_spoken_with_prior_knowledge() {
+    let settings = serving(Authority::new("tlslab test").issue(Key::P256));
+    let url_of = |answer: Vec<u8>| {
+        let peer = Peer::start(&settings, 0, bare(vec![Receive, Send(answer), Wait]));
+        let url = url(peer.address()).replace("https://", "http://");
+        (peer, url)
+    };
+    let body = vec![b'x'; 4_788];
+    let (_peer, url) = url_of([h2::settings(&[]), h2::response(1, &[], &body)].concat());
+    let said = run(&["--http", "2", "-c", "4", "-n", "40", "--json", &url]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let record: serde_json::Value = serde_json::from_str(&said.stdout).unwrap();
+    assert_eq!(record["outcomes"]["completed"], 40, "{record}");
+    // A server of HTTP/1.1 alone answers the preface in its own version.
+    let (_peer, url) = url_of(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n".to_vec());
+    let said = run(&["--http", "2", "-n", "4", &url]);
+    assert_eq!(said.code, Some(3), "{said:?}");
+    assert!(said.stderr.contains("speaks this version of HTTP without TLS"), "{said:?}");
 }
 
 #[test]

@@ -112,7 +112,7 @@ def _listener(found: list[Any], address: Address) -> Listener:
             holders.append(psutil.Process(pid))
         except psutil.NoSuchProcess:
             continue
-    if not holders and any(each.pid for each in found):
+    if not holders and pids:
         raise _EndedError
     if not holders:
         raise NotFoundError(f"the process at {where} is another user's: run as that user or root")
@@ -128,9 +128,16 @@ def _listener(found: list[Any], address: Address) -> Listener:
 
 
 def _holders(found: list[Any]) -> set[int]:
-    """All processes that have one of the sockets open; psutil names only one for each socket."""
-    sockets = {_link(f"/proc/{each.pid}/fd/{each.fd}") for each in found if each.pid} - {""}
-    holders = {each.pid for each in found if each.pid}
+    """All processes that have one of the sockets open; psutil names only one for each socket.
+
+    Raises _EndedError if all that it named have closed it by now: a process that has ended is still
+    there until its parent has waited for it.
+    """
+    links = {each.pid: _link(f"/proc/{each.pid}/fd/{each.fd}") for each in found if each.pid}
+    holders = {pid for pid, link in links.items() if link}
+    sockets = set(links.values()) - {""}
+    if links and not holders:
+        raise _EndedError
     for pid in psutil.pids() if sockets else ():
         folder = f"/proc/{pid}/fd"
         try:

@@ -99,9 +99,9 @@ def _within_words(v: Values, cells: tuple[str, ...], summary: Summary) -> str:
     if v["most"] is None:
         return f"{v['where']}: no number of threads is shown to have {limit} ({study})."
     threads, rate, tail = v["most"]
-    warming = f"{RESERVATIONS['warming']}," if v["warming"] else ""
+    reserved = RESERVATIONS["warming"] if v["warming"] else ""
     return (
-        f"{v['where']}:{warming} {with_interval(rate, unit='per second')} with {limit}, at "
+        f"{v['where']}{reserved}: {with_interval(rate, unit='per second')} with {limit}, at "
         f"{counted(threads, 'thread')} (p99 {with_interval(tail, unit='ms')}; {study})."
     )
 

@@ -71,6 +71,18 @@ def test_children_that_come_and_go_are_counted(forks: tuple[int, str]) -> None:
     assert len(side.processors) == os.cpu_count()
 
 
+def test_a_child_that_nobody_has_waited_for_does_not_listen(
+    forks: tuple[int, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is in the table of processes until then, and has no socket any more."""
+    pid, place = forks
+    with subprocess.Popen([sys.executable, "-c", ""]) as ended:
+        os.waitid(os.P_PID, ended.pid, os.WEXITED | os.WNOWAIT)
+        assert psutil.Process(ended.pid).status() == psutil.STATUS_ZOMBIE
+        name_first(monkeypatch, ended.pid, place)
+        assert find_listener(parse_place(place)).roots[0].pid == pid
+
+
 def test_nobody_listens_and_the_reason_is_kept() -> None:
     meter = SideMeter(Side())
     meter.locate("192.0.2.1:443")
@@ -83,17 +95,22 @@ def test_nobody_listens_and_the_reason_is_kept() -> None:
     assert side.processors_by == "proc_stat"
 
 
-def test_a_child_that_has_ended_is_looked_for_again(
-    forks: tuple[int, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pid, place = forks
-    table = psutil.net_connections
-    with subprocess.Popen([sys.executable, "-c", ""]) as ended:
-        ended.wait()
+def name_first(monkeypatch: pytest.MonkeyPatch, pid: int, place: str) -> None:
+    """Lets the first reading of the table of sockets name this process for a listening one."""
+    table, port = psutil.net_connections, int(place.rpartition(":")[2])
     stale = [
-        each._replace(pid=ended.pid) if each.laddr and each.laddr.port == int(place[10:]) else each
+        each._replace(pid=pid) if each.laddr and each.laddr.port == port else each
         for each in table(kind="tcp")
     ]
     tables = iter([stale])
     monkeypatch.setattr(psutil, "net_connections", lambda kind: next(tables, None) or table(kind))
+
+
+def test_a_child_that_has_ended_is_looked_for_again(
+    forks: tuple[int, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pid, place = forks
+    with subprocess.Popen([sys.executable, "-c", ""]) as ended:
+        ended.wait()
+    name_first(monkeypatch, ended.pid, place)
     assert find_listener(parse_place(place)).roots[0].pid == pid

@@ -14,7 +14,8 @@ use crate::load::problem::Problem;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Requests")]
 pub struct HttpArguments {
-    /// HTTP version, 1.1 or 2; sets ALPN, and is checked on every connection
+    /// HTTP version, 1.1 or 2; sets ALPN, and is checked on every connection. Without TLS, 2 is
+    /// spoken with prior knowledge (RFC 9113, section 3.3)
     #[arg(long, value_enum, default_value = "1.1", value_name = "VERSION")]
     http: VersionName,
 

@@ -38,7 +38,7 @@ public class Handshakes {
             pinned.install();
             Settings settings = Settings.load();
             contexts = Contexts.of(settings, KeyStores.open(keys, settings));
-            fullBytes = new MutualHandshake(contexts, pinned).run().bytes();
+            fullBytes = new MutualHandshake(contexts, pinned).run().bytes;
         }
     }
 

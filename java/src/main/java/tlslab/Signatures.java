@@ -32,7 +32,7 @@ public class Signatures {
             ClientKey key = KeyStores.open(keys, Settings.load());
             signer = new MessageSigner(key);
             byte[] signed = signer.sign(new Drawing(0).draw());
-            if (!MessageSigner.verifies(signed, key.chain()[0].getPublicKey())) {
+            if (!MessageSigner.verifies(signed, key.chain[0].getPublicKey())) {
                 throw new IllegalStateException("a signed message does not verify");
             }
         }

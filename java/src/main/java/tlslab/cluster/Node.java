@@ -32,7 +32,7 @@ final class Node {
     /** Counts a failure; after as many in a row as the policy says, the node is left out. */
     void failed(Fault fault, Ejection policy, long now) {
         faults.get(fault).increment();
-        if (inARow.incrementAndGet() >= policy.failures() && policy.failures() > 0) {
+        if (inARow.incrementAndGet() >= policy.failures && policy.failures > 0) {
             ejectedUntil.set(now + policy.nanos());
         }
     }

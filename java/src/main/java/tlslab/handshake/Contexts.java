@@ -21,23 +21,16 @@ import tlslab.keys.Settings;
 public final class Contexts {
     private static final char[] NO_PASSWORD = {};
 
-    private final SSLContext client;
-    private final SSLContext server;
+    /** Authenticates itself with the given key. */
+    public final SSLContext client;
 
-    /** The parts, as their accessors describe them. */
+    /** Demands that it does. */
+    public final SSLContext server;
+
+    /** The parts, as described above. */
     public Contexts(SSLContext client, SSLContext server) {
         this.client = client;
         this.server = server;
-    }
-
-    /** Authenticates itself with the given key. */
-    public SSLContext client() {
-        return client;
-    }
-
-    /** Demands that it does. */
-    public SSLContext server() {
-        return server;
     }
 
     /** The contexts of a client with this key, and of the settings' server. */

@@ -45,11 +45,11 @@ final class FixedKeyManager extends X509ExtendedKeyManager {
 
     @Override
     public X509Certificate[] getCertificateChain(String alias) {
-        return key.chain().clone();
+        return key.chain.clone();
     }
 
     @Override
     public PrivateKey getPrivateKey(String alias) {
-        return key.privateKey();
+        return key.privateKey;
     }
 }

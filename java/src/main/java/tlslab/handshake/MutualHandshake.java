@@ -33,7 +33,7 @@ public final class MutualHandshake {
     public MutualHandshake(Contexts contexts, Pinned pinned) {
         this.contexts = contexts;
         this.pinned = pinned;
-        SSLEngine probe = contexts.client().createSSLEngine();
+        SSLEngine probe = contexts.client.createSSLEngine();
         int packet = probe.getSession().getPacketBufferSize();
         toServer = ByteBuffer.allocate(packet);
         toClient = ByteBuffer.allocate(packet);
@@ -42,8 +42,8 @@ public final class MutualHandshake {
 
     /** One handshake, both sides done. Throws when it fails or is not mutual. */
     public Outcome run() throws SSLException {
-        SSLEngine client = engine(contexts.client(), true);
-        SSLEngine server = engine(contexts.server(), false);
+        SSLEngine client = engine(contexts.client, true);
+        SSLEngine server = engine(contexts.server, false);
         toServer.clear();
         toClient.clear();
         bytes = 0;
@@ -61,11 +61,11 @@ public final class MutualHandshake {
     /** The same, and that it was the handshake that was asked for, of as many bytes as a full one. */
     public Outcome runFull(int expectedBytes) throws SSLException {
         Outcome outcome = run();
-        if (Math.abs(outcome.bytes() - expectedBytes) > TOLERANCE_BYTES) {
+        if (Math.abs(outcome.bytes - expectedBytes) > TOLERANCE_BYTES) {
             throw new SSLException(
                     String.format(
                             "not a full handshake: %d bytes rather than %d",
-                            outcome.bytes(), expectedBytes));
+                            outcome.bytes, expectedBytes));
         }
         return outcome;
     }
@@ -73,8 +73,8 @@ public final class MutualHandshake {
     private SSLEngine engine(SSLContext context, boolean client) {
         SSLEngine engine = context.createSSLEngine();
         SSLParameters parameters = engine.getSSLParameters();
-        parameters.setProtocols(new String[] {pinned.version()});
-        parameters.setCipherSuites(new String[] {pinned.suite()});
+        parameters.setProtocols(new String[] {pinned.version});
+        parameters.setCipherSuites(new String[] {pinned.suite});
         parameters.setNeedClientAuth(!client);
         engine.setSSLParameters(parameters);
         engine.setUseClientMode(client);
@@ -151,7 +151,7 @@ public final class MutualHandshake {
         server.getSession().getPeerCertificates();
         String version = server.getSession().getProtocol();
         String suite = server.getSession().getCipherSuite();
-        if (!version.equals(pinned.version()) || !suite.equals(pinned.suite())) {
+        if (!version.equals(pinned.version) || !suite.equals(pinned.suite)) {
             throw new SSLException("negotiated " + version + " " + suite);
         }
         return new Outcome(version, suite, bytes);

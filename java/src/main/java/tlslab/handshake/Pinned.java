@@ -18,30 +18,20 @@ public final class Pinned {
                             "TLS_AES_128_GCM_SHA256",
                             "rsa_pss_rsae_sha256,rsa_pkcs1_sha256,ecdsa_secp256r1_sha256"));
 
-    private final String version;
-    private final String suite;
-    private final String schemes;
+    /** The JDK's name of the protocol. */
+    public final String version;
 
-    /** The parts, as their accessors describe them. */
+    /** The one suite that both sides offer. */
+    public final String suite;
+
+    /** Signature schemes, the one that both sides are to sign with first. */
+    public final String schemes;
+
+    /** The parts, as described above. */
     public Pinned(String version, String suite, String schemes) {
         this.version = version;
         this.suite = suite;
         this.schemes = schemes;
-    }
-
-    /** The JDK's name of the protocol. */
-    public String version() {
-        return version;
-    }
-
-    /** The one suite that both sides offer. */
-    public String suite() {
-        return suite;
-    }
-
-    /** Signature schemes, the one that both sides are to sign with first. */
-    public String schemes() {
-        return schemes;
     }
 
     /** What is pinned for {@code 1.2} or {@code 1.3}. */

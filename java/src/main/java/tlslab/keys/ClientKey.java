@@ -5,22 +5,15 @@ import java.security.cert.X509Certificate;
 
 /** The client's private key, wherever it is, and its certificate chain. */
 public final class ClientKey {
-    private final PrivateKey privateKey;
-    private final X509Certificate[] chain;
+    /** What {@link java.security.Signature} takes; perhaps only a handle. */
+    public final PrivateKey privateKey;
 
-    /** The parts, as their accessors describe them. */
+    /** The certificates, the client's own first. */
+    public final X509Certificate[] chain;
+
+    /** The parts, as described above. */
     public ClientKey(PrivateKey privateKey, X509Certificate[] chain) {
         this.privateKey = privateKey;
         this.chain = chain;
-    }
-
-    /** What {@link java.security.Signature} takes; perhaps only a handle. */
-    public PrivateKey privateKey() {
-        return privateKey;
-    }
-
-    /** The certificates, the client's own first. */
-    public X509Certificate[] chain() {
-        return chain;
     }
 }

@@ -33,8 +33,8 @@ public final class MessageSigner {
 
     /** Signs with this key, and names its certificate by issuer and serial number. */
     public MessageSigner(ClientKey key) {
-        this.key = key.privateKey();
-        this.certificate = key.chain()[0];
+        this.key = key.privateKey;
+        this.certificate = key.chain[0];
     }
 
     /** The message with its signature. */

@@ -101,8 +101,8 @@ public final class Timeline {
     }
 
     private List<NodeCount> nodes() {
-        return key.privateKey() instanceof ClusterKey
-                ? ((ClusterKey) key.privateKey()).cluster().counts()
+        return key.privateKey instanceof ClusterKey
+                ? ((ClusterKey) key.privateKey).cluster().counts()
                 : new ArrayList<>();
     }
 }

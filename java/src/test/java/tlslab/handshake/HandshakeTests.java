@@ -38,13 +38,13 @@ abstract class HandshakeTests {
     void handshakesAreFullAndMutualEveryTime() throws Exception {
         MutualHandshake handshake = handshakes(key);
         Outcome first = handshake.run();
-        assertEquals(pinned.version(), first.version());
-        assertEquals(pinned.suite(), first.suite());
+        assertEquals(pinned.version, first.version);
+        assertEquals(pinned.suite, first.suite);
         // Both chains are in a full handshake, here of one certificate each.
         int chains = encoded("client.certificate") + encoded("server.certificate");
-        assertTrue(first.bytes() > chains, first + " against chains of " + chains);
+        assertTrue(first.bytes > chains, first + " against chains of " + chains);
         for (int i = 0; i < 20; i++) {
-            handshake.runFull(first.bytes());
+            handshake.runFull(first.bytes);
         }
     }
 
@@ -55,7 +55,7 @@ abstract class HandshakeTests {
     @Test
     void aHandshakeOfOtherLengthIsRefused() throws Exception {
         MutualHandshake handshake = handshakes(key);
-        int bytes = handshake.run().bytes();
+        int bytes = handshake.run().bytes;
         SSLException error =
                 assertThrows(SSLException.class, () -> handshake.runFull(bytes + 1000));
         assertTrue(error.getMessage().startsWith("not a full handshake"), error.getMessage());
@@ -63,14 +63,14 @@ abstract class HandshakeTests {
 
     @Test
     void aClientWithoutACertificateIsRefused() {
-        ClientKey nobody = new ClientKey(key.privateKey(), new X509Certificate[0]);
+        ClientKey nobody = new ClientKey(key.privateKey, new X509Certificate[0]);
         assertThrows(SSLException.class, () -> handshakes(nobody).run());
     }
 
     @Test
     void aClientWithAnothersCertificateIsRefused() {
         X509Certificate[] others = Pem.certificates(material.properties.getProperty("node.certificate"));
-        ClientKey thief = new ClientKey(key.privateKey(), others);
+        ClientKey thief = new ClientKey(key.privateKey, others);
         assertThrows(SSLException.class, () -> handshakes(thief).run());
     }
 }

@@ -23,7 +23,7 @@ class MessageSignerTest {
 
     @Test
     void aSignedMessageVerifiesAndAnAlteredOneDoesNot() throws Exception {
-        PublicKey publicKey = key.chain()[0].getPublicKey();
+        PublicKey publicKey = key.chain[0].getPublicKey();
         byte[] signed = new MessageSigner(key).sign(new Drawing(3).draw());
         assertTrue(MessageSigner.verifies(signed, publicKey));
 
