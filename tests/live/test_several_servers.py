@@ -95,7 +95,7 @@ def test_connections_that_are_kept_open_carry_requests_and_none_ends(
         record = trial["runs"]["keep_alive"]["record"]
         assert record["outcomes"] == {
             "attempts": 6, "completed": 0, "in_flight_at_stop": 6, "failed": {}, "unexpected": {},
-            "reasons": [], "lost_with_host": 0, "closed_idle": 0,
+            "reasons": [], "lost_with_host": 0, "closed_idle": 0, "abandoned": 0,
         }  # fmt: skip
         assert record["requests"] > 0
         assert record["bytes"]["body"] == 100 * record["requests"]
