@@ -31,6 +31,10 @@ Label = Literal["flat", "warm_up", "slowdown", "unstable", "too_short"]
 # With fewer slices, a level of three slices would be a third of the measurement.
 MIN_SLICES = 10
 
+# On average, in a slice: slices of a slow server are joined until they have as many. With fewer, a
+# slice without any connection says nothing about the rate.
+LEAST_COMPLETED = 10
+
 # Changes smaller than this do not change a ranking; larger ones are found before they are 5 %.
 EQUIVALENT = 0.03
 
@@ -61,11 +65,16 @@ class _Level:
 
 
 def rates(intervals: Sequence[Interval]) -> list[float]:
-    """Connections per second in each slice; a cut-off last slice is left out."""
-    if not intervals:
-        return []
-    whole = max(interval.seconds for interval in intervals) / 2
-    return [each.completed / each.seconds for each in intervals if each.seconds > whole]
+    """Connections per second in each slice; slices with few connections are joined.
+
+    A cut-off last slice is left out.
+    """
+    longest = max((each.seconds for each in intervals), default=0.0)
+    whole = [each for each in intervals if each.seconds > longest / 2]
+    completed = sum(each.completed for each in whole)
+    size = max(1, math.ceil(LEAST_COMPLETED * len(whole) / completed)) if completed else 1
+    joined = [whole[at : at + size] for at in range(0, len(whole) - size + 1, size)]
+    return [sum(i.completed for i in each) / sum(i.seconds for i in each) for each in joined]
 
 
 def classify(series: Sequence[float]) -> Label:

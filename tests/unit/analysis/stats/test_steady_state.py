@@ -1,5 +1,7 @@
 """Labels of rates over time, on series with known truth."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 
@@ -96,6 +98,26 @@ def test_a_cut_off_last_slice_is_left_out() -> None:
     assert rates([]) == []
     assert rates([*slices, Interval(0.3, 0.05, 2, 0, cpu)]) == pytest.approx([3000] * 3)
     assert rates([*slices, Interval(0.3, 0.06, 2, 0, cpu)])[3:] == pytest.approx([2 / 0.06])
+
+
+def slow(counts: Sequence[int]) -> list[Interval]:
+    return [Interval(0.1 * at, 0.1, count, 0, CpuTime(1, 1)) for at, count in enumerate(counts)]
+
+
+def test_slices_of_a_slow_server_are_joined() -> None:
+    # 4.5 in a slice on average: three are joined, and the two that remain are left out.
+    counts = [5, 4, 0, 9, 4, 5, 4, 5, 4, 5, 4, 5, 4, 5]
+    assert rates(slow(counts)) == pytest.approx([9 / 0.3, 18 / 0.3, 13 / 0.3, 14 / 0.3])
+    assert rates(slow([0, 0])) == [0, 0]
+    assert rates(slow([1, 2])) == []
+
+
+def test_a_slow_server_whose_slices_have_few_connections_is_steady() -> None:
+    rng = np.random.default_rng(7)
+    found = [classify(rates(slow(rng.poisson(4.4, 60).tolist()))) for _ in range(200)]
+    assert found.count("flat") >= 190
+    stalled = [*rng.poisson(4.4, 100), *[0] * 60, *rng.poisson(4.4, 100)]
+    assert classify(rates(slow([int(count) for count in stalled]))) == "unstable"
 
 
 @pytest.mark.parametrize(("slices", "label"), [(1, "flat"), (2, "flat"), (4, "unstable")])
