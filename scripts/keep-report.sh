@@ -24,7 +24,8 @@ rm -f "$kept/summary.json.xz"
 xz -9e --keep --stdout "$run/trials.jsonl" >"$kept/trials.jsonl.xz"
 if [ "$(stat -c %s "$kept/trials.jsonl.xz")" -gt "$small" ]; then
     rm "$kept/trials.jsonl.xz"
-    .venv/bin/tlslab report "$run" --format json | sed "$names" | xz -9e --stdout >"$kept/summary.json.xz"
+    # Cells without a valid result (exit code 1) are no reason not to keep the others.
+    { .venv/bin/tlslab report "$run" --format json || [ $? -eq 1 ]; } | sed "$names" | xz -9e --stdout >"$kept/summary.json.xz"
     if [ "$(stat -c %s "$kept/summary.json.xz")" -gt "$small_summary" ]; then
         echo "keep-report.sh: $kept/summary.json.xz has more than $small_summary bytes" >&2
         exit 1

@@ -19,9 +19,7 @@ STUDIES = ("groups", "suites", "runtimes", "concurrency", "capacity", "calibrate
 DOCUMENTS = (*(f"docs/studies/{name}.md" for name in STUDIES), "docs/handshakes-and-requests.md")
 OVERVIEW = ROOT / "docs/studies.md"
 
-CBC = re.compile(r"-SHA(256)?$")
 PAGE = re.compile(r"\]\(studies/(\w+)\.md\)")
-AEAD = re.compile(r"GCM|CCM|CHACHA20")
 
 
 def references_of(document: Path) -> Mapping[str, Any]:
@@ -106,27 +104,6 @@ def test_links_lead_to_kept_reports() -> None:
     for name in DOCUMENTS:
         for link in re.findall(r"\]\(((?:../)?reports/[^)#]+)", (ROOT / name).read_text("utf-8")):
             assert ((ROOT / name).parent / link).exists(), link
-
-
-def test_over_http_2_aead_suites_have_higher_rates_than_cbc_on_each_server() -> None:
-    """A statement in words, by point estimates."""
-    for report in ("suites", "suites-node", "suites-apache"):
-        rows = table(REPORTS, report, "table-suites-kept-open-1-2-2")["rows"]
-        aead = [AEAD.search(row[0]) is not None for row in rows]
-        assert any(aead)
-        first_cbc = aead.index(False)
-        assert not any(aead[first_cbc:])
-        assert all(CBC.search(row[0]) for row in rows[first_cbc:])
-
-
-def test_no_pair_of_hmacs_is_told_apart_on_nginx() -> None:
-    rows = table(REPORTS, "suites", "table-suites-kept-open-1-2-2")["rows"]
-    ranks = {row[0]: [int(end) for end in row[1].split("–")] for row in rows}
-    pairs = [name for name in ranks if f"{name}256" in ranks and name.endswith("-SHA")]
-    assert len(pairs) == 6
-    for name in pairs:
-        (first, last), (first_256, last_256) = ranks[name], ranks[f"{name}256"]
-        assert max(first, first_256) <= min(last, last_256), name
 
 
 # A small document with its kept report, correct in all respects; the tests below break one at a

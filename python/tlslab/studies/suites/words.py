@@ -77,8 +77,9 @@ def _by_class(v: Values, cells: tuple[str, ...], summary: Summary) -> str:
 def _classes(v: Values, cells: tuple[str, ...], summary: Summary) -> str:
     text = f"{v['where']}: {_of_classes(v)}"
     if v["estimate"] == SERVER_COST:
-        known = (each for each in v["claims"] if each["ratio"])
-        text = f"{text[:-1]}: {', '.join(map(_times, known))}."
+        ratios = [_times(each) for each in v["claims"] if each["ratio"]]
+        if others := [each for each in ratios if each not in text]:
+            text = f"{text[:-1]}; {', '.join(others)}."
     if v["left_out"]:
         text += f" Left out, being lower bounds or not valid: {joined(v['left_out'])}."
     return text
