@@ -12,7 +12,7 @@ import pytest
 
 from kept.check import complaints
 from kept.document import sections
-from kept.figures import REPORTS, ROOT, table
+from kept.figures import REPORTS, ROOT
 from kept.numbers import Number, numbers
 
 STUDIES = ("groups", "suites", "runtimes", "concurrency", "capacity", "calibrate")
