@@ -21,7 +21,15 @@ kept_reports, kept_figures = script("kept_reports"), script("kept_figures")
 
 # Their packed trials exceed the 1.5 MB of scripts/keep-report.sh: the page is rendered again, and
 # its analysis is that of the summary.
-OF_SUMMARIES = {"capacity", "capacity-history", "offload", "runtimes", "suites", "suites-node"}
+OF_SUMMARIES = {
+    "capacity",
+    "capacity-as-published",
+    "capacity-history",
+    "offload",
+    "runtimes",
+    "suites",
+    "suites-node",
+}
 
 FEW = re.compile(r"\d blocks?: fewer than 5 carry no sentence\.")
 

@@ -79,7 +79,8 @@ def _classes(v: Values, cells: tuple[str, ...], summary: Summary) -> str:
     if v["estimate"] == SERVER_COST:
         ratios = [_times(each) for each in v["claims"] if each["ratio"]]
         if others := [each for each in ratios if each not in text]:
-            text = f"{text[:-1]}; {', '.join(others)}."
+            sign = ":" if others == ratios else ";"
+            text = f"{text[:-1]}{sign} {', '.join(others)}."
     if v["left_out"]:
         text += f" Left out, being lower bounds or not valid: {joined(v['left_out'])}."
     return text
