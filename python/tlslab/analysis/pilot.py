@@ -26,7 +26,7 @@ from tlslab.analysis.components import Components, components
 from tlslab.analysis.enough import seconds_apart
 from tlslab.analysis.stats import sequence
 from tlslab.analysis.stats.families import LEVEL
-from tlslab.analysis.stats.steady_state import rates
+from tlslab.analysis.stats.steady_state import joined, rates
 from tlslab.domain.plan import Plan
 from tlslab.domain.setting import settings_of
 from tlslab.domain.stopping import SHORTEST, Forecast, Stopping
@@ -207,7 +207,7 @@ def _within(trial: Trial) -> float | None:
     series = [rate for rate in rates(record.intervals) if rate > 0]
     if len(series) < _LEAST_SLICES:
         return None
-    seconds = median(each.seconds for each in record.intervals)
+    seconds = median(sum(i.seconds for i in each) for each in joined(record.intervals))
     return float(np.log(series).var(ddof=1)) * seconds
 
 

@@ -7,7 +7,7 @@ from tlslab.analysis.compare import Measured, compare
 from tlslab.analysis.enough import FEWEST
 from tlslab.analysis.ranking import Ranked, leaders, rank, settings, ties
 from tlslab.analysis.stats.share import share
-from tlslab.analysis.stats.steady_state import MIN_SLICES
+from tlslab.analysis.stats.steady_state import MIN_SLICES, rates
 from tlslab.domain.estimate import Estimate
 from tlslab.domain.estimates import (
     CLIENT_COST,
@@ -50,7 +50,7 @@ def findings(
 def short_measurements(trials: Sequence[Trial]) -> Finding | None:
     """A finding if the measurements were too short to show whether the rate was steady."""
     runs = [run.record for trial in trials if (run := trial.runs.get("capacity")) is not None]
-    if not runs or max(len(record.intervals) for record in runs) >= MIN_SLICES:
+    if not runs or max(len(rates(record.intervals)) for record in runs) >= MIN_SLICES:
         return None
     return Finding(
         "too_short_for_steady_state",
