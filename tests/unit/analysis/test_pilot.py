@@ -3,14 +3,18 @@
 import math
 from dataclasses import replace
 from statistics import median
+from types import SimpleNamespace
+from typing import cast
 
 import numpy as np
 import pytest
 
 from tlslab.analysis.components import Component, Components, components
-from tlslab.analysis.pilot import Pilot
+from tlslab.analysis.pilot import Pilot, _within
 from tlslab.analysis.stats import sequence
+from tlslab.contract.record import CpuTime, Interval
 from tlslab.domain.stopping import SHORTEST, Stopping
+from tlslab.domain.trial import Trial
 from tlslab.experiment import load
 
 RULE = Stopping(until=0.02, answer="ranking")
@@ -117,3 +121,17 @@ def test_the_forecasts_span_holds_what_known_noise_makes_of_it() -> None:
         forecast = pilot(apart(0.0), found).forecast(2, MOST)
         inside += forecast.low <= true <= forecast.high
     assert inside / runs >= 0.92
+
+
+@pytest.mark.parametrize("rate", [4, 300])
+def test_the_noise_within_a_trial_is_that_of_a_second_also_where_slices_are_joined(
+    rate: int,
+) -> None:
+    rng = np.random.default_rng(5)
+    counts = rng.poisson(rate, 6000).tolist()
+    slices = [Interval(0.1 * at, 0.1, count, 0, CpuTime(1, 1)) for at, count in enumerate(counts)]
+    record = SimpleNamespace(intervals=slices)
+    trial = cast(Trial, SimpleNamespace(runs={"capacity": SimpleNamespace(record=record)}))
+    # Of Poisson counts: the logarithm of a rate over a second has the variance 1 / rate; with
+    # twelve in a slice the logarithm's curvature adds a sixth.
+    assert _within(trial) == pytest.approx(1 / (10 * rate), rel=0.2)

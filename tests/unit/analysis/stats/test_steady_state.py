@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from factories.noise import Tails, ar1
-from tlslab.analysis.stats.steady_state import Label, _explained, classify, rates
+from tlslab.analysis.stats.steady_state import Label, _explained, classify, joined, rates
 from tlslab.contract.record import CpuTime, Interval
 
 
@@ -108,6 +108,7 @@ def test_slices_of_a_slow_server_are_joined() -> None:
     # 4.5 in a slice on average: three are joined, and the two that remain are left out.
     counts = [5, 4, 0, 9, 4, 5, 4, 5, 4, 5, 4, 5, 4, 5]
     assert rates(slow(counts)) == pytest.approx([9 / 0.3, 18 / 0.3, 13 / 0.3, 14 / 0.3])
+    assert [len(each) for each in joined(slow(counts))] == [3, 3, 3, 3]
     assert rates(slow([0, 0])) == [0, 0]
     assert rates(slow([1, 2])) == []
 
