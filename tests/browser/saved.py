@@ -19,10 +19,10 @@ from browser.wanted import (
 Saved = list[list[str]]
 
 
-def figure_faults(document: Any, name: str, saved: Saved) -> list[str]:
-    """The differences between the file of a chart and the summary."""
+def figure_faults(document: Any, name: str, saved: Saved, trials: bool = True) -> list[str]:
+    """The differences between the file of a chart and the summary; `trials`: it has single ones."""
     figure = next(each for each in document["figures"] if each["id"] == name)
-    if document.get("without_trials") and name != document["answer"]["figure"]:
+    if not trials:
         series = [{**each, "samples": []} for each in figure["series"]]
         figure = {**figure, "series": series}
     return differences(saved[1:], figure_rows(figure))

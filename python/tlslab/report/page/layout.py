@@ -19,7 +19,7 @@ from tlslab.words.load import load_words
 # Details begin within four screens of 800 pixels. Heights before them, in pixels: the head with the
 # answer, a table's frame and row, a figure's frame.
 _SCREENS = 4 * 800
-_HEAD = 645
+_HEAD = 720
 _TABLE = 150
 _ROW = 48
 _FIGURE = 90
@@ -260,7 +260,8 @@ def _others(summary: Summary, answer: Answer) -> list[Finding]:
 def _part_height(part: Part) -> float:
     """The height of a part on a desktop, in pixels."""
     if part.table is not None:
-        return _TABLE + _ROW * min(len(part.table.rows), ROWS)
+        # What policies object to stands below a row's name.
+        return _TABLE + sum(_ROW * (1 + bool(row.objection)) for row in part.table.rows[:ROWS])
     heights = [_height(figure) for figure in part.figures]
     if len(heights) < 2:
         return sum(heights)

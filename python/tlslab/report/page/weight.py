@@ -55,18 +55,12 @@ _ONE_AXIS = Drawing(both_axes=False)
 _ONE_WIDTH = replace(_ONE_AXIS, widths=False)
 _SHORT = replace(_ONE_WIDTH, listed=30)
 _BARE = replace(_SHORT, hover=False)
-_UNLISTED = replace(_BARE, listed=0, deployable=False)
-_PLAIN = replace(_UNLISTED, trials=False)
+_UNLISTED = replace(_BARE, listed=0)
+_PLAIN = replace(_UNLISTED, deployable=False, trials=False)
 
-_LEAN = Thrift(
-    details=_UNLISTED,
-    main=replace(_BARE, listed=0),
-    picture=replace(_ONE_WIDTH, listed=0),
-    uses=12,
-    flames=0,
-    hints=False,
-)
-_FEW = replace(_LEAN, details=_PLAIN, hidden=False)
+# The answer's own chart stays whole to the last, and so do the results' columns, which filters use.
+_LEAN = Thrift(details=_PLAIN, main=_UNLISTED, uses=6, flames=0, figures=8, hints=False)
+_FEW = replace(_LEAN, uses=2, figures=3, cell_rows=16)
 
 # From content that nobody misses to content that only an unlimited page has: a page uses the first
 # level that makes it light enough. Tables of the analysis are complete except at the last level,
@@ -77,21 +71,21 @@ LEVELS = (
     Thrift(details=_ONE_WIDTH, flames=2),
     Thrift(details=_ONE_WIDTH, main=_ONE_AXIS, flames=1),
     Thrift(details=_SHORT, main=_ONE_AXIS, uses=12, flames=1),
-    Thrift(details=_BARE, main=_BARE, picture=_ONE_AXIS, uses=12, flames=0),
+    Thrift(details=_BARE, main=_BARE, uses=12, flames=0),
     _LEAN,
-    replace(_LEAN, details=_PLAIN, uses=2),
-    replace(_FEW, uses=6, figures=8, cell_rows=48),
-    replace(_FEW, uses=2, figures=3, cell_rows=16),
-    replace(_FEW, uses=0, figures=1, cell_rows=10),
+    _FEW,
+    replace(_FEW, hidden=False),
+    replace(_FEW, uses=0, figures=1, cell_rows=10, hidden=False),
     replace(
         _FEW,
         main=replace(_PLAIN, places=30),
-        picture=replace(_LEAN.picture, trials=False, places=40),
+        picture=replace(_ONE_WIDTH, listed=0, trials=False, places=40),
         uses=0,
         figures=0,
         cell_rows=10,
         rows=20,
         main_rows=40,
+        hidden=False,
     ),
 )
 THRIFTIEST = len(LEVELS) - 1
