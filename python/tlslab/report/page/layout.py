@@ -19,7 +19,7 @@ from tlslab.words.load import load_words
 # Details begin within four screens of 800 pixels. Heights before them, in pixels: the head with the
 # answer, a table's frame and row, a figure's frame.
 _SCREENS = 4 * 800
-_HEAD = 720
+_HEAD = 800
 _TABLE = 150
 _ROW = 48
 _FIGURE = 90
