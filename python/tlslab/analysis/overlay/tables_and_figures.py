@@ -17,13 +17,14 @@ from tlslab.domain.estimates import (
 )
 from tlslab.domain.figure import DataTable, Figure, Mark, Series, TableCell
 from tlslab.domain.finding import Comparison
+from tlslab.domain.setting import LEADING
 from tlslab.domain.wording import capital, difference
 
 # Estimates drawn for runs that have no figures to overlay.
 _DRAWN = (CONNECTIONS, SERVER_COST, CLIENT_COST)
 
 # Figures that concern one run alone and are not overlaid.
-_ALONE = ("over-time-", "cpu-time-")
+_ALONE = ("over-time-", "cpu-time-", LEADING)
 
 
 def laid_over(first: Side, second: Side, pairs: Sequence[Pair]) -> Iterator[Figure]:
@@ -38,7 +39,7 @@ def laid_over(first: Side, second: Side, pairs: Sequence[Pair]) -> Iterator[Figu
             continue
         if mine.kind == other.kind:
             yield _both(first.name, mine, second.name, other)
-    if all(figure.of_setting for figure in first.summary.figures):
+    if all(f.of_setting or f.id.startswith(LEADING) for f in first.summary.figures):
         yield from _bars(first, second, pairs)
 
 
