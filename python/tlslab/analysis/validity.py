@@ -16,7 +16,7 @@ from tlslab.analysis.measures import (
 from tlslab.contract.record import RunRecord
 from tlslab.domain.estimates import quantity
 from tlslab.domain.finding import CellVerdict, Note, NoteOf
-from tlslab.domain.run_faults import run_faults
+from tlslab.domain.run_faults import host_was_lost, run_faults
 from tlslab.domain.run_record import STARVED, time_lost
 from tlslab.domain.trial import Trial, TrialRun
 
@@ -101,8 +101,11 @@ def disturbed(trial: Trial, processors: Processors) -> bool:
     """Whether one side was ready and did not run for so much of a loaded run that it matters.
 
     By time alone, not by what was measured, so that to measure again selects no result. A generator
-    that shares processors with the server waits for the server, and would again.
+    that shares processors with the server waits for the server, and would again. A trial that lost
+    a host keeps its verdict.
     """
+    if host_was_lost(trial):
+        return False
     loaded = [run for kind, run in trial.runs.items() if kind in ("capacity", "keep_alive")]
     return any(
         (processors.apart and time_lost(run.record) is not None)

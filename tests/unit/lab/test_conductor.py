@@ -186,6 +186,14 @@ def test_three_attempts_are_made_at_most(tmp_path: Path, script: Script) -> None
     assert sum(attempts) - len(attempts) == len(attempts) // 4
 
 
+def test_a_trial_that_lost_a_host_keeps_its_verdict(tmp_path: Path, script: Script) -> None:
+    codes = "[{'code': code, 'message': ''} for code in ('client_starved', 'host_lost')]"
+    code = f"{ANSWERS}record['verdicts'] = {codes}\nprint(json.dumps(record))"
+    lab = Lab(tmp_path, script(code), placement=APART)
+    lab.carry_out()
+    assert {trial.attempts for trial in lab.folder.trials()} == {1}
+
+
 def test_where_both_sides_share_processors_nothing_is_measured_again(
     tmp_path: Path, script: Script
 ) -> None:
