@@ -94,7 +94,7 @@ def test_sessions_are_resumed_only_where_that_is_asked_for(
 
 
 def test_without_tls_it_serves_behind_a_front(tmp_path: Path) -> None:
-    plain = Node(replace(setting(tmp_path), plain=True, levels=NO_LEVELS))
+    plain = Node(replace(setting(tmp_path), plain=True, http2=False, levels=NO_LEVELS))
     with (
         served(plain, tmp_path) as node,
         urllib.request.urlopen(node.running.url, timeout=20) as answer,
