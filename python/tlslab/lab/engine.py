@@ -33,7 +33,7 @@ PROBE_S = 120.0
 SPEC = ("--spec", "-")
 PREFLIGHT = ("--json", "--preflight", *SPEC)
 
-# The lowest rate at which any machine opens idle connections, for the deadline of `hold`.
+# The lowest rate at which any machine opens connections, for deadlines of runs that end by count.
 SLOWEST_PER_S = 50
 
 PATIENCE_S = 2.0
@@ -94,7 +94,9 @@ class Engine(Questions):
         The instants of each connection go to the file `trace`, if given.
         """
         opening = spec.get("load", {}).get("open_within_ms", 0)
-        windows = (opening + spec["warmup_ms"] + spec["stop"].get("duration_ms", 0)) / 1000
+        stop = spec["stop"]
+        windows = (opening + spec["warmup_ms"] + stop.get("duration_ms", 0)) / 1000
+        windows += stop.get("count", 0) / SLOWEST_PER_S
         flags = ["--json", "--events"] + ([] if trace is None else ["--trace", str(trace)])
         data = self._ask([*flags, *SPEC], as_input(spec), windows + SLACK_S, listener=listener)
         return from_json(data, RunRecord)

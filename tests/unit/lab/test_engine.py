@@ -76,6 +76,15 @@ def test_an_engine_that_hangs_is_ended(script: Script, monkeypatch: pytest.Monke
     assert not psutil.Process().children(recursive=True)
 
 
+def test_a_run_by_count_has_time_for_a_slow_server(
+    script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine_module, "SLACK_S", 0.5)
+    slow = script("time.sleep(1.5)\nprint(json.dumps(record))")
+    by_count = {**SPEC, "warmup_ms": 0, "stop": {"count": 500}}
+    assert Engine(slow).run(by_count, lambda event: None).seconds > 0
+
+
 def test_an_interruption_ends_the_engine(script: Script) -> None:
     program = script("emit(event='phase', phase='measure', at_ns=1)\ntime.sleep(60)")
 

@@ -38,6 +38,10 @@ LEAST_COMPLETED = 10
 # Changes smaller than this do not change a ranking; larger ones are found before they are 5 %.
 EQUIVALENT = 0.03
 
+# Levels that the rate leaves again count only if, together, they move the mean of the run by more.
+# A long run on a shared machine has dips of half a second that say nothing about its rate.
+PASSING = 0.01
+
 _MIN_SEGMENT = 3
 
 # PELT's own penalty, in units of ln n; it only limits the number of proposals.
@@ -101,6 +105,7 @@ def _classified(series: tuple[float, ...]) -> Label:
     if drift:
         # A rate that rises until the end has reached no level.
         return "slowdown" if drift < 0 else "unstable"
+    levels = _lasting(levels)
     if len(levels) == 1:
         return "flat"
     *earlier, last = levels
@@ -110,6 +115,26 @@ def _classified(series: tuple[float, ...]) -> Label:
     if settled and all(level.mean < last.mean for level in earlier):
         return "warm_up"
     return "unstable"
+
+
+def _lasting(levels: Sequence[_Level]) -> list[_Level]:
+    """The levels without those between others that move the mean by PASSING at most, together."""
+    left, moved = list(levels), 0.0
+    slices = sum(level.length for level in left)
+    while len(left) > 2:
+        around = [_joined(a, b) for a, b in zip(left, left[2:], strict=False)]
+        moves = [
+            each.length * abs(each.mean - beside.mean) / slices
+            for each, beside in zip(left[1:], around, strict=False)
+        ]
+        at = moves.index(min(moves))
+        moved += moves[at]
+        if moved > PASSING:
+            break
+        before, after = left[at], left[at + 2]
+        near = abs(before.mean - after.mean) < EQUIVALENT
+        left[at : at + 3] = [around[at]] if near else [before, after]
+    return left
 
 
 def _explained(logs: Array) -> tuple[list[_Level], float]:

@@ -127,3 +127,22 @@ def test_a_burst_of_two_slices_is_no_level(slices: int, label: Label) -> None:
     assert classify(logs) == label
     levels, _ = _explained(np.log(logs))
     assert min(level.length for level in levels) >= 3
+
+
+@pytest.mark.parametrize(
+    ("dips", "label"),
+    [([(30, 0.85)], "flat"), ([(30, 0.85)] * 3, "unstable"), ([(150, 0.95)], "unstable")],
+)
+def test_a_dip_is_a_level_only_if_it_moves_the_mean_of_the_run(
+    dips: list[tuple[int, float]], label: Label
+) -> None:
+    """Of 600 slices, 30 that are 15 % lower move the mean by 0.8 %."""
+    between = (600 - sum(length for length, _ in dips)) // (len(dips) + 1)
+    levels = [(between, 3000.0)]
+    for length, factor in dips:
+        levels += [(length, 3000 * factor), (between, 3000.0)]
+    assert classify(series(*levels)) == label
+
+
+def test_a_short_level_between_two_others_hides_no_step() -> None:
+    assert classify(series((300, 3000), (5, 2900), (295, 2800))) == "slowdown"
