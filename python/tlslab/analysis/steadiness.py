@@ -6,6 +6,7 @@ client's cost, the one with connections kept open.
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from statistics import mean, pstdev
 
 from tlslab.analysis.stats.steady_state import Label, classify, rates
 from tlslab.contract.record import RunRecord
@@ -18,6 +19,10 @@ NOT_STEADY: tuple[Label, ...] = ("slowdown", "unstable")
 
 _NOTED: tuple[Label, ...] = (*NOT_STEADY, "warm_up")
 
+# The standard deviation of a rate's slices over their mean: connections that are not in step do not
+# reach it, however disturbed, unless the server stops for a fifth of the time.
+IN_STEP = 0.5
+
 # The run whose notes do not name it.
 _FIRST: RunKind = "capacity"
 
@@ -26,7 +31,23 @@ Labels = Mapping[RunKind, Label]
 
 def labels(runs: Mapping[RunKind, TrialRun]) -> dict[RunKind, Label]:
     """The label of each run of a trial."""
-    return {kind: classify(_series(kind, run.record)) for kind, run in runs.items()}
+    return {kind: _label(kind, run.record) for kind, run in runs.items()}
+
+
+def _label(kind: RunKind, record: RunRecord) -> Label:
+    """The label of a run; a closed loop whose connections go in step is judged by their rounds.
+
+    A server that works through all connections in flight before it goes on with the first one
+    completes them together, and none between. Two rounds are in each slice, so that a round more or
+    less at its ends is no change; a run of fewer than 20 rounds is too short for this.
+    """
+    series = _series(kind, record)
+    found = classify(series)
+    if kind == "keep_alive" or found not in NOT_STEADY or pstdev(series) < IN_STEP * mean(series):
+        return found
+    if record.spec.get("load", {}).get("rate") is not None:
+        return found
+    return classify(rates(record.intervals, 2 * record.spec["connections"]))
 
 
 def _series(kind: RunKind, record: RunRecord) -> list[float]:

@@ -73,3 +73,29 @@ def test_the_runs_of_a_maximum_are_judged() -> None:
     assert [n.code for n in measure(cell, trials, plan, where).summary.reasons] == []
     codes = [n.code for n in measure(cell, changed, plan, where).summary.reasons]
     assert codes == ["maximum_slowdown"]
+
+
+def in_step(rounds: int, slices: int, rate: float | None = None) -> Trial:
+    """All 1,000 connections in flight end in one slice of each round, which has `slices`."""
+    trial = one_trial()
+    run = trial.runs["capacity"]
+    counts = ([1000] + [0] * (slices - 1)) * rounds
+    intervals = [Interval(0.1 * n, 0.1, each, 0, CpuTime(1, 1)) for n, each in enumerate(counts)]
+    spec = {**run.record.spec, "connections": 1000, "load": {"rate": rate}}
+    record = replace(run.record, intervals=tuple(intervals), spec=spec)
+    return replace(trial, runs={"capacity": replace(run, record=record)})
+
+
+def test_connections_that_go_in_step_are_judged_by_their_rounds() -> None:
+    assert labels(in_step(25, 16).runs) == {"capacity": "flat"}
+    assert labels(in_step(12, 16).runs) == {"capacity": "too_short"}
+    # In an open loop connections do not wait for one another.
+    assert labels(in_step(25, 16, rate=600.0).runs) == {"capacity": "unstable"}
+
+
+def test_rounds_that_become_longer_are_no_steady_rate() -> None:
+    first, second = in_step(30, 8), in_step(15, 16)
+    run = first.runs["capacity"]
+    both = run.record.intervals + second.runs["capacity"].record.intervals
+    record = replace(run.record, intervals=both)
+    assert labels({"capacity": replace(run, record=record)}) == {"capacity": "slowdown"}

@@ -68,22 +68,23 @@ class _Level:
     mean: float
 
 
-def rates(intervals: Sequence[Interval]) -> list[float]:
+def rates(intervals: Sequence[Interval], least: int = LEAST_COMPLETED) -> list[float]:
     """Connections per second in each of the joined slices."""
     return [
-        sum(i.completed for i in each) / sum(i.seconds for i in each) for each in joined(intervals)
+        sum(i.completed for i in each) / sum(i.seconds for i in each)
+        for each in joined(intervals, least)
     ]
 
 
-def joined(intervals: Sequence[Interval]) -> list[Sequence[Interval]]:
-    """The slices, as many together as have LEAST_COMPLETED connections on average.
+def joined(intervals: Sequence[Interval], least: int = LEAST_COMPLETED) -> list[Sequence[Interval]]:
+    """The slices, as many together as have `least` connections on average.
 
     A cut-off last slice is left out, and slices at the end that are too few for another joined one.
     """
     longest = max((each.seconds for each in intervals), default=0.0)
     whole = [each for each in intervals if each.seconds > longest / 2]
     completed = sum(each.completed for each in whole)
-    size = max(1, math.ceil(LEAST_COMPLETED * len(whole) / completed)) if completed else 1
+    size = max(1, math.ceil(least * len(whole) / completed)) if completed else 1
     return [whole[at : at + size] for at in range(0, len(whole) - size + 1, size)]
 
 
