@@ -61,6 +61,8 @@ _PLAIN = replace(_UNLISTED, deployable=False, trials=False)
 # The answer's own chart stays whole to the last, and so do the results' columns, which filters use.
 _LEAN = Thrift(details=_PLAIN, main=_UNLISTED, uses=6, flames=0, figures=8, hints=False)
 _FEW = replace(_LEAN, uses=2, figures=3, cell_rows=16)
+_SPARE = replace(_FEW, uses=0, figures=1, cell_rows=10, hidden=False)
+_PICTURE = replace(_ONE_WIDTH, listed=0)
 
 # From content that nobody misses to content that only an unlimited page has: a page uses the first
 # level that makes it light enough. Tables of the analysis are complete except at the last level,
@@ -75,17 +77,15 @@ LEVELS = (
     _LEAN,
     _FEW,
     replace(_FEW, hidden=False),
-    replace(_FEW, uses=0, figures=1, cell_rows=10, hidden=False),
+    _SPARE,
+    replace(_SPARE, picture=_PICTURE),
     replace(
-        _FEW,
+        _SPARE,
         main=replace(_PLAIN, places=30),
-        picture=replace(_ONE_WIDTH, listed=0, trials=False, places=40),
-        uses=0,
+        picture=replace(_PICTURE, trials=False, places=40),
         figures=0,
-        cell_rows=10,
         rows=20,
         main_rows=40,
-        hidden=False,
     ),
 )
 THRIFTIEST = len(LEVELS) - 1
