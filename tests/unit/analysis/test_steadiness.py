@@ -88,7 +88,10 @@ def in_step(rounds: int, slices: int, rate: float | None = None) -> Trial:
 
 def test_connections_that_go_in_step_are_judged_by_their_rounds() -> None:
     assert labels(in_step(25, 16).runs) == {"capacity": "flat"}
-    assert labels(in_step(12, 16).runs) == {"capacity": "too_short"}
+    # With fewer rounds a server that stops for a while looks the same.
+    few = in_step(12, 16).runs["capacity"]
+    assert labels({"capacity": few}) == {"capacity": "unstable"}
+    assert labels({"client_cost": few}) == {"client_cost": "too_short"}
     # In an open loop connections do not wait for one another.
     assert labels(in_step(25, 16, rate=600.0).runs) == {"capacity": "unstable"}
 

@@ -178,7 +178,7 @@ def digits(number: float | None) -> str:
 
 
 def test_a_figure_without_a_table_has_its_numbers_on_the_page() -> None:
-    figures = [each for each in drawn(THRIFTIEST) if each.figure.kind == "ranking"]
+    figures = [each for each in drawn(THRIFTIEST - 1) if each.figure.kind == "ranking"]
     macros = page_environment().get_template("parts.html.j2").module
     for each in figures:
         assert not each.listed
