@@ -22,6 +22,7 @@ kept_reports, kept_figures = script("kept_reports"), script("kept_figures")
 # Their packed trials exceed the 1.5 MB of scripts/keep-report.sh: the page is rendered again, and
 # its analysis is that of the summary.
 OF_SUMMARIES = {
+    "balancing",
     "capacity",
     "capacity-as-published",
     "capacity-history",

@@ -41,6 +41,17 @@ def _name(summary: Summary, key: str) -> str:
     return _names(summary, [key])[0]
 
 
+def _grown(summary: Summary, key: str) -> str:
+    """The name of a cell apart from its processors, at the start of a sentence."""
+    cells = [
+        {name: level for name, level in cell.factors.items() if name != "processors"}
+        for cell in summary.cells
+    ]
+    keys = [cell.key for cell in summary.cells]
+    name = cell_names(cells)[keys.index(key)]
+    return capital(name) if name == "the server" else name
+
+
 def _maximum(summary: Summary, key: str, bound: bool) -> str:
     return with_unit(summary.cell(key).estimates[CONNECTIONS], bound)
 
@@ -100,14 +111,13 @@ def _reservations(values: Values) -> str:
 def _scaling(values: Values, cells: Cells, summary: Summary) -> str:
     fewer, more = (summary.cell(key).factors for key in cells)
     n, m = fewer["processors"], more["processors"]
+    server = _grown(summary, cells[1])
     if times := _times(values):
-        server = more.get("server", "The server")
         text = f"{server} takes {times} times the connections/s with {m} processors that it takes "
         text += f"with {n}{_reservations(values)}."
     else:
-        server = more.get("server", "the server")
         why = "it may take more than was measured with either"
-        text = f"How much more {server} takes with {m} processors than with {n} is not known: "
+        text = f"{server}: how much more it takes with {m} processors than with {n} is not known: "
         text += f"{why if values['steady'] else 'a rate was not steady'}."
     if values["shared"]:
         text += " The generator shared one of these processors: the server alone would take more."
@@ -179,7 +189,8 @@ def _patience(values: Values, cells: Cells, summary: Summary) -> str:
 
 def _growth(values: Values, cells: Cells, summary: Summary) -> str:
     fewer, more = (summary.cell(key).factors for key in cells)
-    n, m, server = fewer["processors"], more["processors"], more.get("server", "The server")
+    n, m = fewer["processors"], more["processors"]
+    server = _grown(summary, cells[1])
     linear = f"linear within {percent(values['within'])}"
     verdict = {
         True: f"growth up to {m} processors is {linear}, as far as processor time limits it",

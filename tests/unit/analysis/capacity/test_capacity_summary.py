@@ -381,3 +381,24 @@ def test_users_who_give_up_make_response_times_lower_bounds(warmup_ms: int) -> N
     without = summarise(made_capacity_run({"nginx": CapacityWorld()}, plan))
     assert findings(without, "patience") == []
     assert "gave up" not in table(without, "loads-0").columns
+
+
+def test_growth_names_what_grows(summary: Summary) -> None:
+    first = next(each for each in findings(summary, "scaling") if "nginx" in each.cells[0])
+    assert SENTENCES["scaling"](first.values, first.cells, summary).startswith("nginx takes ")
+    fronts = {"nginx": "haproxy", "apache": "none"}
+    behind = replace(
+        summary,
+        cells=tuple(
+            replace(
+                cell,
+                factors={
+                    "front": fronts[cell.factors["server"]],
+                    "processors": cell.factors["processors"],
+                },
+            )
+            for cell in summary.cells
+        ),
+    )
+    text = SENTENCES["scaling"](first.values, first.cells, behind)
+    assert text.startswith("behind haproxy takes ")
