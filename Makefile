@@ -137,7 +137,7 @@ schema: dev ## write schema/ anew from the Rust and Python types
 bench: dev ## measure the generator against its rivals, interleaved, on one nginx, in memory, and through Ray (about 30 minutes)
 	@scripts/install-debian.sh bench
 	code=0
-	for part in rivals keep_alive open_loop engine in_memory ordinary distribution; do $(BIN)/python -m bench.$$part || code=$$?; done
+	for part in rivals open_loop engine in_memory ordinary distribution; do $(BIN)/python -m bench.$$part || code=$$?; done
 	exit $$code
 
 bench-profile: setup ## where tlslab-load --lean spends its processor time (perf)

@@ -1,1 +1,1 @@
-"""Benches: the generator against its rivals, the physical floor and a direct loop; instructions."""
+"""Benches: the generator against its rivals, the limit and a direct loop; instructions."""

@@ -1,4 +1,5 @@
-"""`make bench-instructions`: instructions of each side of a handshake, compared with stored ones.
+"""`make bench-instructions`: instructions of each side of a handshake in memory, and of the whole
+generator in each cell of the bench, compared with stored ones.
 
 `bench/instructions.json` holds the stored counts by the code that the libraries choose (ADR 0016).
 Exit codes: 0 as stored, or nothing stored for this machine's code (reported); 1 more than 1 %
@@ -16,10 +17,14 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from bench.cells import Cell, cells
+from bench.generators import Generator
+from bench.server import Server, serving
 from tlslab.domain.errors import CannotRunError, TlslabError
 from tlslab.servers.base import require
 from tlslab.servers.programs import require_program
@@ -47,16 +52,22 @@ class Counted:
     code_path: str
 
 
-def count(flags: Sequence[str], number: int) -> Counted:
-    """One run of N handshakes, or records. Raises CannotRunError."""
+def count(command: Sequence[str]) -> Counted:
+    """One run of tlslab-load in memory. Raises CannotRunError."""
+    with _callgrind(command) as (output, lines):
+        return Counted(inclusive(lines), str(json.loads(output)["versions"]["code_path"]))
+
+
+@contextmanager
+def _callgrind(command: Sequence[str]) -> Iterator[tuple[str, Iterable[str]]]:
+    """A command's output, and the lines of callgrind's file. Raises CannotRunError."""
     valgrind = require("valgrind", "valgrind", "run scripts/install-debian.sh")
     with tempfile.TemporaryDirectory(prefix="tlslab-callgrind-") as folder:
         file = Path(folder) / "callgrind.out"
         simulator = [valgrind, "--tool=callgrind", f"--callgrind-out-file={file}"]
-        program = [require_program("tlslab-load"), "--in-memory", *flags, "-n", str(number)]
         try:
             done = subprocess.run(
-                [*simulator, *program, "--json"],
+                [*simulator, *command],
                 capture_output=True,
                 text=True,
                 check=False,
@@ -67,9 +78,8 @@ def count(flags: Sequence[str], number: int) -> Counted:
         if done.returncode != 0 or not file.exists():
             words = done.stderr.strip()[-400:]
             raise CannotRunError(f"callgrind ended with code {done.returncode}: {words}")
-        record = json.loads(done.stdout)
         with file.open(encoding="utf-8", errors="replace") as lines:
-            return Counted(inclusive(lines), str(record["versions"]["code_path"]))
+            yield done.stdout, lines
 
 
 def inclusive(lines: Iterable[str]) -> dict[str, int]:
@@ -94,6 +104,11 @@ def inclusive(lines: Iterable[str]) -> dict[str, int]:
             if found[1]:
                 callee = names.get(found[2], "")
     return totals
+
+
+def total(lines: Iterable[str]) -> int:
+    """Instructions of the whole program, from callgrind's file."""
+    return next(int(line.split()[1]) for line in lines if line.startswith("totals:"))
 
 
 def _side(function: str) -> str | None:
@@ -167,9 +182,7 @@ def main(arguments: Sequence[str]) -> int:
         print(f"bench-instructions: unknown: {' '.join(sorted(unknown))}")
         return 2
     try:
-        found = {
-            case.name: measure(case) for case in (WATCHED if "--quick" in arguments else CASES)
-        }
+        found = dict(_measured("--quick" in arguments))
         if "--update" in arguments:
             store(found)
             return 0
@@ -181,17 +194,54 @@ def main(arguments: Sequence[str]) -> int:
         return error.exit_code
 
 
+def _measured(is_quick: bool) -> Iterator[tuple[str, Found]]:
+    """What is counted, by name."""
+    for case in WATCHED if is_quick else CASES:
+        found = measure(case)
+        yield case.name, found
+    if not is_quick:
+        for cell in cells():
+            yield cell.name, Found(measure_cell(cell), found.code)
+
+
+def measure_cell(cell: Cell) -> dict[str, float]:
+    """The generator's instructions per connection or request, by generator.
+
+    Raises CannotRunError.
+    """
+    counts = {}
+    with (
+        tempfile.TemporaryDirectory(prefix="tlslab-bench-") as folder,
+        serving(Path(folder), cell.page) as server,
+    ):
+        for one in cell.ours:
+            print(f"{cell.name}, {one.name}: counting", flush=True)
+            (few, once), (many, twice) = (
+                _whole(one, server, times * cell.counted) for times in (1, 2)
+            )
+            counts[one.name] = (twice - once) / (many - few)
+    return counts
+
+
+def _whole(generator: Generator, server: Server, number: int) -> tuple[int, int]:
+    """The units that one run completed, and its instructions."""
+    assert generator.number is not None
+    with _callgrind(generator.number(server, number)) as (output, lines):
+        return generator.answer(output, 0).completed, total(lines)
+
+
 def measure(case: Case) -> Found:
     """The instructions of one unit of a case, by each side. Raises CannotRunError."""
     print(f"{case.name}: counting", flush=True)
-    once = [count(case.flags, case.number) for _ in range(REPEATS)]
-    twice = [count(case.flags, 2 * case.number) for _ in range(REPEATS)]
+    program = [require_program("tlslab-load"), "--in-memory", *case.flags, "--json", "-n"]
+    once = [count([*program, str(case.number)]) for _ in range(REPEATS)]
+    twice = [count([*program, str(2 * case.number)]) for _ in range(REPEATS)]
     units = REPEATS * case.number * (KIB_PER_RECORD if case.unit == "KiB" else 1)
 
-    def total(runs: Sequence[Counted], side: str) -> int:
+    def of(runs: Sequence[Counted], side: str) -> int:
         return sum(run.sides[side] for run in runs)
 
-    sides = {side: (total(twice, side) - total(once, side)) / units for side in case.sides}
+    sides = {side: (of(twice, side) - of(once, side)) / units for side in case.sides}
     if min(sides.values()) <= 0:
         raise CannotRunError(f"{case.name}: callgrind shows no instructions of {case.sides}")
     return Found(sides, f"{once[0].code_path} {compiler()}")

@@ -1,6 +1,7 @@
-"""`make bench-profile`: the split of the processor time of `tlslab-load --lean`, by perf.
+"""`make bench-profile`: the split of the processor time of `tlslab-load` in a cell, by perf.
 
-The profile covers the whole process, including its start, at the bench's own setting.
+The first cell with the argument in its name, or the first of all; the lean client where the cell
+has one. The profile covers the whole process, including its start.
 """
 
 import re
@@ -8,15 +9,15 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from rich.box import SIMPLE
 from rich.table import Table
 
+from bench.cells import Cell, cells
 from bench.child import PROCESSOR
-from bench.generators import generators
-from bench.results import LEAN_NAME, console
+from bench.results import console
 from bench.server import serving
 from tlslab.domain.errors import CannotRunError, TlslabError
 from tlslab.servers.base import pinned
@@ -58,14 +59,17 @@ REST = "everything else"
 Line = tuple[float, str, str]
 
 
-def main() -> int:
+def main(arguments: Sequence[str]) -> int:
     """Records, and prints the groups and the largest symbols; returns the exit code."""
     try:
-        lines = list(parse(_record()))
+        cell = _chosen(" ".join(arguments))
+        lines = list(parse(_record(cell)))
     except TlslabError as error:
         print(f"bench: {error.message}" + (f"; {error.remedy}" if error.remedy else ""))
         return error.exit_code
-    table = Table(title=f"{LEAN_NAME}, processor time", title_justify="left", box=SIMPLE)
+    table = Table(
+        title=f"{cell.name}, {cell.ours[0].name}: processor time", title_justify="left", box=SIMPLE
+    )
     table.add_column("where")
     table.add_column("share", justify="right")
     for group, share in grouped(lines).items():
@@ -99,18 +103,25 @@ def group_of(program: str, symbol: str) -> str:
     return next((name for name, pattern in groups if re.search(pattern, symbol)), rest)
 
 
-def _record() -> str:
+def _chosen(part: str) -> Cell:
+    """The first cell with this in its name. Raises CannotRunError."""
+    found = next((cell for cell in cells() if part in cell.name), None)
+    if found is None:
+        raise CannotRunError(f"no cell has '{part}' in its name")
+    return found
+
+
+def _record(cell: Cell) -> str:
     """Loads under perf; returns its report, one symbol per line. Raises CannotRunError."""
     if shutil.which("perf") is None:
         raise CannotRunError("perf is not installed", "run scripts/install-debian.sh bench")
-    lean = next(one for one in generators() if one.name == LEAN_NAME)
     with (
         tempfile.TemporaryDirectory(prefix="tlslab-bench-") as folder,
-        serving(Path(folder)) as server,
+        serving(Path(folder), cell.page) as server,
     ):
         data = str(Path(folder) / "perf.data")
         record = ["perf", "record", "-q", "-e", "cpu-clock", "-F", str(FREQUENCY), "-o", data]
-        load = lean.command(server, SECONDS, 0)
+        load = cell.ours[0].command(server, SECONDS, 0)
         command = pinned([*record, "--", *load], [PROCESSOR], "TERM")
         _call(command, SECONDS + 30)
         fields = ["-F", "overhead,dso,symbol", "-t", ";"]
@@ -127,4 +138,4 @@ def _call(command: list[str], seconds: float) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -5,7 +5,7 @@ import pwd
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -16,6 +16,8 @@ from tlslab.servers.base import pinned, require
 from tlslab.servers.certificates import Authority, CertificateFiles
 from tlslab.servers.nginx import find_nginx
 from tlslab.servers.process import ServerProcess, wait_until
+from tlslab.servers.programs import require_program
+from tlslab.servers.reference import EventReader
 
 SUITE = "TLS_AES_128_GCM_SHA256"
 GROUP = "X25519"
@@ -46,11 +48,20 @@ class Server:
 
 @dataclass(frozen=True)
 class Page:
-    """The served page: a document of N bytes, the versions of HTTP, and the certificate's key."""
+    """The served page, a document of N bytes, and how it is served.
+
+    A `suite` of TLS 1.2 has OpenSSL's name. With `resumes` the server issues tickets.
+    """
 
     document_bytes: int
     http2: bool = False
     key: str = KEY
+    tls: str = "1.3"
+    suite: str = SUITE
+    group: str = GROUP
+    resumes: bool = False
+    # tlslab-serve in nginx's place, for groups that the system's OpenSSL lacks.
+    own: bool = False
 
 
 # The document for one connection per request.
@@ -58,9 +69,11 @@ PAGE = Page(2048)
 
 
 @contextmanager
-def serving(folder: Path, page: Page = PAGE, facts: str | None = None) -> Iterator[Server]:
+def serving(
+    folder: Path, page: Page = PAGE, facts: str | None = None, plain_times: int = 1
+) -> Iterator[Server]:
     """An nginx for the duration of the block; `facts`: its log format for requests, None for no
-    log.
+    log. The document of the plain port is `plain_times` as long as that of the other.
 
     Raises CannotRunError if nginx is not installed or does not start.
     """
@@ -69,9 +82,10 @@ def serving(folder: Path, page: Page = PAGE, facts: str | None = None) -> Iterat
     certificate = authority.issue(page.key)
     ca_file = folder / "ca.pem"
     ca_file.write_text(authority.trust_pem, "ascii")
-    (folder / "documents").mkdir(exist_ok=True)
     content = bytes(number % 251 for number in range(page.document_bytes))
-    (folder / "documents" / "document").write_bytes(content)
+    for name, times in (("documents", 1), ("plain", plain_times)):
+        (folder / name).mkdir(exist_ok=True)
+        (folder / name / "document").write_bytes(content * times)
     tls_port, plain_port = _free_ports(2)
     config = _configure(folder, (tls_port, plain_port), certificate, page, facts)
     command = [program, "-e", "stderr", "-p", str(folder), "-c", str(config)]
@@ -79,7 +93,7 @@ def serving(folder: Path, page: Page = PAGE, facts: str | None = None) -> Iterat
     try:
         if not wait_until(partial(_is_up, tls_port, process), process, START_S):
             raise CannotRunError(f"nginx did not start: {process.last_words()}")
-        yield Server(
+        server = Server(
             host="127.0.0.1",
             tls_port=tls_port,
             plain_port=plain_port,
@@ -87,6 +101,39 @@ def serving(folder: Path, page: Page = PAGE, facts: str | None = None) -> Iterat
             ca_file=ca_file,
             worker=process.tree()[1].pid,
             facts_log=folder / "facts.log",
+        )
+        if page.own:
+            with _own(server, folder, page, certificate) as own:
+                yield own
+        else:
+            yield server
+    finally:
+        process.stop()
+
+
+@contextmanager
+def _own(
+    nginx: Server, folder: Path, page: Page, certificate: CertificateFiles
+) -> Iterator[Server]:
+    """tlslab-serve beside an nginx that keeps the plain port."""
+    command = [require_program("tlslab-serve"), "--listen", "127.0.0.1:0", "--backend", "rustls"]
+    command += [
+        "--group",
+        page.group,
+        "--suite",
+        page.suite,
+        "--cert",
+        str(certificate.certificate),
+    ]
+    command = pinned([*command, "--key", str(certificate.key)], [PROCESSOR], "TERM")
+    process = ServerProcess(command, folder / "serve.log", capture=True)
+    try:
+        ready = EventReader(process).wait_for("ready", START_S)
+        yield replace(
+            nginx,
+            tls_port=int(str(ready["address"]).rpartition(":")[2]),
+            path=f"/bytes/{page.document_bytes}",
+            worker=process.tree()[0].pid,
         )
     finally:
         process.stop()
@@ -109,10 +156,9 @@ def _configure(
         tls_port=ports[0],
         plain_port=ports[1],
         worker_connections=WORKER_CONNECTIONS,
-        suite=SUITE,
-        group=GROUP,
         certificate=certificate,
-        http2=page.http2,
+        # In place of a group that nginx lacks: no TLS connection goes to it.
+        page=replace(page, group=GROUP) if page.own else page,
         facts=facts,
     )
     config = folder / "nginx.conf"

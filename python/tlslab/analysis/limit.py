@@ -24,6 +24,15 @@ from tlslab.contract.record import Facts, RunRecord
 # The most plaintext that a record holds (RFC 8446, section 5.1).
 _RECORD = 16_384
 
+# The head of a short request or response. Bytes are on record for completed connections only.
+_HEAD = 160
+
+_OF_CURVE = {
+    "ecdsa p-256": "ecdsa_secp256r1_sha256",
+    "ecdsa p-384": "ecdsa_secp384r1_sha384",
+    "ecdsa p-521": "ecdsa_secp521r1_sha512",
+}
+
 # A ServerHello without its key share; in TLS 1.3 everything after it is encrypted.
 _SERVER_HELLO = 90
 
@@ -48,6 +57,25 @@ def client_limit_us(record: RunRecord, primitives: Primitives) -> float | None:
         verified = cost_us(primitives, _scheme(record, facts), "verify")
         share = record.authenticated / completed
         parts.append(None if verified is None else verified * min(1.0, share))
+    return _sum(parts)
+
+
+def request_limit_us(record: RunRecord, primitives: Primitives, together: int = 1) -> float | None:
+    """The limit of a client's request on a connection that stays open, in microseconds.
+
+    The bare exchange on TCP, and the records of a request and of its response. `together` is the
+    number of responses that the exchange of the primitives had at once. None if a primitive is
+    unknown.
+    """
+    if record.requests == 0:
+        return None
+    # Connections that are open to the end have no facts of their own.
+    cipher = cipher_of(str(record.preflight.facts.suite))
+    exchange = cost_us(primitives, "TCP", "exchange")
+    parts = [None if exchange is None else exchange / together]
+    for operation, payload in (("seal", 0), ("open", record.preflight.body_bytes or 0)):
+        records = max(1, math.ceil((_HEAD + payload) / _RECORD))
+        parts.append(_records(primitives, cipher, operation, _HEAD + payload, records))
     return _sum(parts)
 
 
@@ -83,11 +111,18 @@ def _exchanges(facts: Facts) -> bool:
 
 
 def _scheme(record: RunRecord, facts: Facts) -> str:
-    """The signature scheme's name among primitives: RSA's includes the size of the key."""
+    """The primitive of the handshake signature: by the key, and for RSA by the padding.
+
+    The primitive has one hash for each key. Another one differs by less than a microsecond; in TLS
+    1.2 an ECDSA scheme does not name the curve (RFC 8446, section 4.2.3).
+    """
     scheme, certificate = str(facts.signature_scheme), record.preflight.certificate
-    if scheme.startswith("rsa_") and certificate is not None:
-        return f"{scheme} {certificate.key.lower()}"
-    return scheme
+    if certificate is None:
+        return scheme
+    key = certificate.key.lower()
+    if scheme.startswith("rsa_"):
+        return f"{scheme.rpartition('_')[0]}_sha256 {key}"
+    return _OF_CURVE.get(key, scheme)
 
 
 def _tcp(record: RunRecord, primitives: Primitives, bare: str, whole: str) -> float | None:

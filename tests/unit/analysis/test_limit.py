@@ -72,6 +72,18 @@ def test_a_handshake_without_a_request_has_a_bare_connection(contents: RunConten
     assert client_limit_us(ten, made_primitives()) == pytest.approx(expected)
 
 
+def test_a_signature_counts_by_its_key(contents: RunContents) -> None:
+    full = record_of(contents)
+    expected = client_limit_us(full, made_primitives())
+    # TLS 1.2 leaves the hash to the client's order, and so the curve in the scheme's name.
+    other = replace(
+        full, facts=(replace(full.facts[0], signature_scheme="ecdsa_secp384r1_sha384"),)
+    )
+    assert full.preflight.certificate is not None
+    assert full.preflight.certificate.key == "ECDSA P-256"
+    assert client_limit_us(other, made_primitives()) == expected
+
+
 def test_a_resumption_signs_nothing(contents: RunContents) -> None:
     full = record_of(contents)
     resumed = replace(full, facts=(replace(full.facts[0], kind="resumed"),))

@@ -2,7 +2,11 @@ from pathlib import Path
 
 import pytest
 
-from bench import generators, verify
+from bench import generators
+from bench.cells import Cell
+from bench.server import Page, Server
+
+SERVER = Server("localhost", 8443, 8080, "/document", Path("ca.pem"), 1, Path("facts.log"))
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -15,12 +19,12 @@ def golden(name: str) -> str:
     ("name", "parse", "completed", "failed"),
     [
         ("tlslab-load", generators.tlslab_load, 20, 0),
-        ("ab", generators.ab, 50, 0),
-        ("ab-404", generators.ab, 50, 50),
-        ("wrk-404", generators.wrk, 703, 703),
-        ("h2load", generators.h2load, 50, 0),
-        ("httperf", generators.httperf, 40, 0),
-        ("s_time", generators.s_time, 475, 0),
+        ("ab", generators.ab_counts, 50, 0),
+        ("ab-404", generators.ab_counts, 50, 50),
+        ("wrk-404", generators.wrk_counts, 703, 703),
+        ("h2load", generators.h2load_counts, 50, 0),
+        ("httperf", generators.httperf_counts, 40, 0),
+        ("s_time", generators.s_time_counts, 475, 0),
     ],
 )
 def test_completed_and_failed_connections_are_read_from_the_output(
@@ -30,15 +34,14 @@ def test_completed_and_failed_connections_are_read_from_the_output(
     assert (counted.completed, counted.failed) == (completed, failed)
 
 
-def test_only_full_handshakes_with_the_pinned_settings_are_as_wanted() -> None:
-    lines = [
-        ". TLSv1.3 TLS_AES_128_GCM_SHA256 X25519 1 200\n",
-        ". TLSv1.3 TLS_AES_128_GCM_SHA256 X25519 1 200\n",
-        "r TLSv1.3 TLS_AES_128_GCM_SHA256 X25519 1 200\n",
-        ". TLSv1.3 TLS_AES_128_GCM_SHA256 X25519 2 200\n",
-    ]
-    found = verify.count(lines, completed=2)
-    assert found.wanted == 2
-    assert found.other == {lines[2].strip(): 1, lines[3].strip(): 1}
-    assert not found.passed
-    assert verify.count(lines[:2], completed=2).passed
+def test_an_earlier_build_makes_the_same_load_and_is_no_rival() -> None:
+    def command(_: Server, seconds: float, rate: int) -> list[str]:
+        return ["tlslab-load", "--lean", "-d", f"{seconds:g}s", f"{rate}"]
+
+    ours = generators.Generator("lean", command, generators.tlslab_load, number=lambda *_: [])
+    earlier = generators.before(ours, "old/tlslab-load")
+    assert earlier.command(SERVER, 4.0, 7) == ["old/tlslab-load", "--lean", "-d", "4s", "7"]
+    assert not earlier.ours
+    cell = Cell("a cell", Page(2048), [ours, earlier, generators.ab(50, "TLS1.3")], "")
+    assert [one.name for one in cell.ours] == ["lean"]
+    assert [one.name for one in cell.rivals] == ["ab"]

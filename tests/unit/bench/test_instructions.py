@@ -3,7 +3,7 @@
 import pytest
 
 from bench import instructions
-from bench.instructions import Found, inclusive
+from bench.instructions import Found, inclusive, total
 
 CODE = "x86_64-1 rustc-1"
 
@@ -35,6 +35,10 @@ totals: 1000
 
 def test_the_calls_of_each_side_are_added_up_with_all_that_they_call() -> None:
     assert inclusive(FILE.split("\n")) == {"client": 750, "server": 250, "seal": 0, "open": 0}
+
+
+def test_the_total_is_of_the_whole_program() -> None:
+    assert total(FILE.split("\n")) == 1000
 
 
 def found(client: float, code: str = CODE) -> dict[str, Found]:

@@ -68,7 +68,8 @@ pub struct PrimitivesRecord {
 /// - of a key schedule: `full`.
 /// - of record protection: `key` (set-up), `seal`, `open`.
 /// - of TCP: `connect` (connect and reset), `request` (connect, send a request, receive the
-///   response, reset), `serve` (the same at the other end).
+///   response, reset), `serve` (the same at the other end), `exchange` (send a request and receive
+///   the response on a connection that stays open; with a named server only).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Primitive {
     /// The library, or `kernel`.

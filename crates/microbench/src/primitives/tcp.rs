@@ -1,4 +1,4 @@
-//! The bare TCP connection over loopback: alone, and with one request.
+//! The bare TCP connection over loopback: alone, with one request, and a request on an open one.
 //!
 //! Many connections are in flight over a poller, as in a load. The other end is the program's own
 //! listener, on a separate thread, or a plain HTTP server that the user names.
@@ -46,10 +46,18 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const REQUEST: &[u8] =
     b"GET /document HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: */*\r\nConnection: close\r\n\r\n";
 
+/// A request on a connection that stays open.
+const KEPT_REQUEST: &[u8] = b"GET /document HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: */*\r\n\r\n";
+
+/// Requests per burst on connections that stay open, and the number of these connections. Large
+/// responses in flight on many more would not fit into the processor's cache.
+const KEPT_BURST: usize = 4000;
+const KEPT_IN_FLIGHT: usize = 16;
+
 /// The lowest number of rounds of bursts.
 const ROUNDS: usize = 3;
 
-/// Measures the three operations.
+/// Measures the operations; `exchange` needs a server that the user names.
 pub fn measure(
     spec: &PrimitivesSpec,
     time: Duration,
@@ -61,7 +69,7 @@ pub fn measure(
     };
     let address = spec.plain.or(listener.as_ref().map(Listener::address));
     let address = address.expect("one of the two is there");
-    let mut rounds = [Vec::new(), Vec::new(), Vec::new()];
+    let mut rounds = [Vec::new(), Vec::new(), Vec::new(), Vec::new()];
     let begun = Instant::now();
     // The operations are interleaved, as all others.
     while (begun.elapsed() < 3 * time || rounds[0].len() < ROUNDS)
@@ -75,12 +83,17 @@ pub fn measure(
         if let (Some(before), Some(listener)) = (served, &listener) {
             rounds[2].push((listener.cpu_ns() - before) as f64 / BURST as f64 / 1000.0);
         }
+        if spec.plain.is_some() {
+            rounds[3].push(exchanges(address)?);
+        }
     }
-    let calls = (rounds[0].len() * BURST) as u64;
-    let operations = ["connect", "request", "serve"].into_iter().zip(rounds);
+    let bursts = rounds[0].len() as u64;
+    let operations = ["connect", "request", "serve", "exchange"].into_iter().zip(rounds);
     Ok(operations
         .filter_map(|(name, rounds)| {
             let bytes = (name != "connect").then_some(spec.response_bytes);
+            let each = if name == "exchange" { KEPT_BURST } else { BURST };
+            let calls = bursts * each as u64;
             primitive(KERNEL, TCP, name, bytes.filter(|_| spec.plain.is_none()), rounds, calls)
         })
         .collect())
@@ -121,6 +134,89 @@ fn burst(address: SocketAddr, request: Option<&'static [u8]>) -> io::Result<f64>
     Ok((ThreadClock.now() - begun) as f64 / BURST as f64 / 1000.0)
 }
 
+/// Makes requests, one at a time, on each of the connections in flight, which stay open. Returns
+/// the processor time per request in microseconds, without that of the connections.
+fn exchanges(address: SocketAddr) -> io::Result<f64> {
+    let mut poll = Poll::new()?;
+    let mut events = Events::with_capacity(KEPT_IN_FLIGHT);
+    let mut room = vec![0; 64 * 1024];
+    let mut sockets: Vec<Option<Socket>> =
+        (0..KEPT_IN_FLIGHT).map(|slot| open(&poll, address, slot)).collect::<Result<_, _>>()?;
+    // What is still to come of each response; zero once per connection before the first request.
+    let mut left = [0_usize; KEPT_IN_FLIGHT];
+    let (mut length, mut begun) = (None, 0);
+    let (mut connected, mut answered, mut asked) = (0, 0, 0);
+    while answered < KEPT_BURST {
+        poll.poll(&mut events, Some(PATIENCE))?;
+        if events.is_empty() {
+            return Err(io::Error::new(io::ErrorKind::TimedOut, "the plain port does not answer"));
+        }
+        for event in &events {
+            let slot = event.token().0;
+            let Some(socket) = &mut sockets[slot] else { continue };
+            if event.is_readable() {
+                socket.became_readable(event.is_read_closed());
+            }
+            if socket.sent == 0 {
+                if !event.is_writable() {
+                    continue;
+                }
+                if let Some(failure) = socket.connect_error() {
+                    return Err(failed(failure));
+                }
+                connected += 1;
+                // The first connection tells the length of the response; the time begins when all
+                // are connected and the first request of each is on its way.
+                socket.send(KEPT_REQUEST)?;
+                asked += 1;
+                if connected == KEPT_IN_FLIGHT {
+                    begun = ThreadClock.now();
+                    answered = 0;
+                    asked = KEPT_IN_FLIGHT;
+                }
+            }
+            while let Some(received) = socket.receive(&mut room)? {
+                if received == 0 {
+                    let ended = "the plain server ends connections after a response";
+                    return Err(io::Error::new(io::ErrorKind::UnexpectedEof, ended));
+                }
+                let whole = match length {
+                    Some(whole) => whole,
+                    None => *length.insert(response_length(&room[..received])?),
+                };
+                if left[slot] == 0 {
+                    left[slot] = whole;
+                }
+                left[slot] = left[slot].saturating_sub(received);
+                if left[slot] == 0 {
+                    answered += 1;
+                    if asked < KEPT_BURST {
+                        asked += 1;
+                        socket.send(KEPT_REQUEST)?;
+                    }
+                }
+            }
+        }
+    }
+    Ok((ThreadClock.now() - begun) as f64 / KEPT_BURST as f64 / 1000.0)
+}
+
+/// The length of a response in bytes, by its head.
+fn response_length(start: &[u8]) -> io::Result<usize> {
+    let text = String::from_utf8_lossy(start);
+    let head = text.split_once("\r\n\r\n").map(|(head, _)| head);
+    let body = head.and_then(|head| {
+        let lines = head.lines().filter_map(|line| line.split_once(':'));
+        let named = lines.filter(|(name, _)| name.eq_ignore_ascii_case("content-length"));
+        named.filter_map(|(_, value)| value.trim().parse::<usize>().ok()).next()
+    });
+    let (Some(head), Some(body)) = (head, body) else {
+        let lacking = "the plain server's response has no Content-Length";
+        return Err(io::Error::new(io::ErrorKind::InvalidData, lacking));
+    };
+    Ok(head.len() + 4 + body)
+}
+
 fn open(poll: &Poll, address: SocketAddr, slot: usize) -> io::Result<Option<Socket>> {
     let socket = Socket::connect(address).map_err(failed)?;
     let fd = socket.as_raw_fd();
@@ -159,6 +255,8 @@ fn carry_on(
 
 #[cfg(test)]
 mod tests {
+    use std::io::{Read as _, Write as _};
+
     use super::*;
 
     #[test]
@@ -168,6 +266,45 @@ mod tests {
             assert!(burst(listener.address(), request).unwrap() > 0.0);
         }
         assert!(listener.served() >= BURST as u64, "{}", listener.served());
+    }
+
+    /// A plain server that answers every request on a connection, on a thread for each connection.
+    fn keeping(response: &'static [u8]) -> SocketAddr {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        std::thread::spawn(move || {
+            for connection in listener.incoming().take(KEPT_IN_FLIGHT) {
+                let mut connection = connection.unwrap();
+                std::thread::spawn(move || {
+                    let mut room = [0; 1024];
+                    while connection.read(&mut room).is_ok_and(|length| length > 0) {
+                        let _ = connection.write_all(response);
+                    }
+                });
+            }
+        });
+        address
+    }
+
+    #[test]
+    fn requests_are_made_on_connections_that_stay_open() {
+        let address = keeping(b"HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\nabc");
+        assert!(exchanges(address).unwrap() > 0.0);
+    }
+
+    #[test]
+    fn a_server_without_a_length_or_without_patience_is_an_error() {
+        let error = exchanges(keeping(b"HTTP/1.1 200 OK\r\n\r\nabc")).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::InvalidData);
+        let closing = Listener::start(1000, None).unwrap();
+        assert!(exchanges(closing.address()).is_err());
+    }
+
+    #[test]
+    fn the_length_of_a_response_is_that_of_head_and_body() {
+        let response = b"HTTP/1.1 200 OK\r\nServer: a\r\nContent-Length: 2048\r\n\r\nbody";
+        assert_eq!(response_length(response).unwrap(), 52 + 2048);
+        assert!(response_length(b"HTTP/1.1 200 OK\r\n").is_err());
     }
 
     #[test]

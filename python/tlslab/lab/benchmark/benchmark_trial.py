@@ -120,13 +120,16 @@ def make_fork(bench: Bench, factors: Mapping[str, str], keys: KeyStore) -> Fork:
     if runtime in bench.runtimes.broken:
         raise ForkFailedError(RUNTIME_MISSING, bench.runtimes.broken[runtime].reason)
     assert bench.jar is not None  # a JVM among the runtimes requires the jar
+    warm_up_ms = bench.settings.warmup_iterations * bench.settings.warmup_ms
+    # In the warm-up, which does not count, a cold JVM may keep requests waiting.
+    patient = {"cluster.patient_ms": str(warm_up_ms)} if keys.name == "cluster" else {}
     return Fork(
         jdk=bench.runtimes.jdks[runtime],
         jar=bench.jar,
         benchmark=factors["benchmark"],
         keys=keys,
         threads=int(factors["threads"]),
-        settings_file=bench.material.write_settings(keys.name, keys.settings),
+        settings_file=bench.material.write_settings(keys.name, {**keys.settings, **patient}),
         settings=bench.settings,
     )
 

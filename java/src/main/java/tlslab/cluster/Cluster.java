@@ -25,7 +25,8 @@ import tlslab.keys.Settings;
  *
  * <p>Settings: {@code cluster.nodes} (addresses with their weights: {@code https://HOST:PORT 50,
  * https://HOST:PORT 50}), {@code cluster.ca} (PEM), {@code cluster.token}, {@code cluster.key} (its
- * name there), {@code cluster.timeout_ms} (1000; a whole request), {@code cluster.retries} (how
+ * name there), {@code cluster.timeout_ms} (1000; a whole request), {@code cluster.patient_ms} (for so
+ * long after the opening a request has more time, since a cold JVM is no fault of a node; 0), {@code cluster.retries} (how
  * many more nodes a signature is tried at; 0), {@code cluster.ejection.failures} and {@code
  * cluster.ejection.ms} (a node that has failed so often in a row is left out for so long; 0: never).
  *
@@ -41,10 +42,17 @@ public final class Cluster {
     private final Ejection ejection;
     private final int retries;
     private final Duration timeout;
+    private final long patientUntil;
 
     private Cluster(
-            Transit transit, List<Node> nodes, Ejection ejection, int retries, Duration timeout) {
+            Transit transit,
+            List<Node> nodes,
+            Ejection ejection,
+            int retries,
+            Duration timeout,
+            Duration patient) {
         this.timeout = timeout;
+        this.patientUntil = System.nanoTime() + patient.toNanos();
         this.transit = transit;
         this.nodes = nodes;
         this.rota = new Rota(nodes);
@@ -80,7 +88,8 @@ public final class Cluster {
                         settings.number("cluster.ejection.ms", 5000));
         int retries = settings.number("cluster.retries", 0);
         List<Node> nodes = nodes(settings.text("cluster.nodes"));
-        return new Cluster(transit, nodes, ejection, retries, timeout);
+        Duration patient = Duration.ofMillis(settings.number("cluster.patient_ms", 0));
+        return new Cluster(transit, nodes, ejection, retries, timeout, patient);
     }
 
     private static List<Node> nodes(String text) {
@@ -111,7 +120,7 @@ public final class Cluster {
         }
     }
 
-    /** Has each node sign once, with more time than later: a cold JVM is no fault of a node. */
+    /** Has each node sign once, with more time than later. */
     private void meet() {
         try {
             for (Node node : nodes) {
@@ -128,9 +137,11 @@ public final class Cluster {
         byte[] digest = MessageDigest.getInstance("SHA-256").digest(message);
         Node node = null;
         for (int tried = 0; ; tried++) {
-            node = rota.take(System.nanoTime(), node);
+            long now = System.nanoTime();
+            node = rota.take(now, node);
             try {
-                byte[] signature = transit.sign(node, algorithm, digest, timeout);
+                Duration time = now - patientUntil < 0 ? FIRST_CONTACT : timeout;
+                byte[] signature = transit.sign(node, algorithm, digest, time);
                 if (!algorithm.verifies(key, message, signature)) {
                     String text = node.address.getAuthority() + ": a signature that is wrong";
                     throw new FaultException(Fault.WRONG_SIGNATURE, text, null);

@@ -121,6 +121,21 @@ class ClusterTest {
     }
 
     @Test
+    void aRequestHasMoreTimeWhileTheJvmIsCold() throws Exception {
+        material.properties.setProperty("cluster.patient_ms", "60000");
+        one.manner = StubNode.Manner.SLOW;
+        two.manner = StubNode.Manner.SLOW;
+        sign(open(), "SHA256withRSA");
+        material.properties.setProperty("cluster.patient_ms", "0");
+        one.manner = StubNode.Manner.RIGHT;
+        two.manner = StubNode.Manner.RIGHT;
+        ClientKey key = open();
+        one.manner = StubNode.Manner.SLOW;
+        two.manner = StubNode.Manner.SLOW;
+        assertEquals(Fault.TIMEOUT, failure(key).fault());
+    }
+
+    @Test
     void whatANodeDoesWrongIsNamedByItsFault() {
         ClientKey key = open();
         Map<StubNode.Manner, Fault> faults =

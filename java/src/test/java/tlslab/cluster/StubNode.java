@@ -25,6 +25,7 @@ final class StubNode implements AutoCloseable {
     enum Manner {
         RIGHT,
         SILENT,
+        SLOW,
         REFUSES,
         GARBAGE,
         WRONG
@@ -83,6 +84,18 @@ final class StubNode implements AutoCloseable {
             case GARBAGE -> reply(exchange, 200, "<html>");
             case REFUSES -> reply(exchange, 403, "{\"errors\": [\"permission denied\"]}");
             case SILENT -> {}
+            case SLOW -> {
+                pause();
+                reply(exchange, 200, signed(asked, 0));
+            }
+        }
+    }
+
+    private static void pause() {
+        try {
+            Thread.sleep(900);
+        } catch (InterruptedException error) {
+            Thread.currentThread().interrupt();
         }
     }
 
