@@ -11,8 +11,9 @@ use tlslab_system::socket::{self, Socket};
 use tlslab_tls::Session;
 use tlslab_wire::outcome::{Failure, Outcome};
 
-/// Size of the buffer for decrypted bytes: the plaintext of one record (RFC 8446, section 5.1).
-const PLAINTEXT: usize = 16 * 1024;
+/// Size of the buffer for decrypted bytes: the plaintext of a receive call of the rustls back end, and
+/// of the record (of 16 KiB, RFC 8446, section 5.1) that the one before cut.
+const PLAINTEXT: usize = 80 * 1024;
 
 /// How the event loop treats a waiting connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

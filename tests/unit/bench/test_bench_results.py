@@ -4,7 +4,7 @@ from bench.cells import FULL, LEAN, Cell
 from bench.child import Busy, Run
 from bench.generators import Counted, Generator
 from bench.rivals import Results, Sample
-from bench.server import Page
+from bench.server import Page, Server
 
 BLOCKS = range(4)
 NOISE = (1.00, 1.02, 0.99, 1.01)
@@ -24,9 +24,14 @@ def sample(cpu_us: float, limit: float | None = None) -> Sample:
 
 
 def generator(name: str, ours: bool = False) -> Generator:
-    number = (lambda server, number: []) if ours else None
+    def number(server: Server, number: int) -> list[str]:
+        return []
+
     return Generator(
-        name, lambda server, seconds, rate: [], lambda output: Counted(0, 0), number=number
+        name,
+        lambda server, seconds, rate: [],
+        lambda output: Counted(0, 0),
+        number=number if ours else None,
     )
 
 

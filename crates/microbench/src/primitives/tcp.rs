@@ -165,7 +165,7 @@ fn exchanges(address: SocketAddr) -> io::Result<f64> {
                     return Err(failed(failure));
                 }
                 connected += 1;
-                // The first connection tells the length of the response; the time begins when all
+                // The first connection shows the length of the response; the time begins when all
                 // are connected and the first request of each is on its way.
                 socket.send(KEPT_REQUEST)?;
                 asked += 1;

@@ -38,8 +38,9 @@ use tlslab_wire::tls::messages::is_retry_or_older;
 /// message to 64 KiB, and a record has at most 16 KiB + 256 bytes (RFC 8446, section 5.2).
 const PARTIAL_LIMIT: usize = 96 * 1024;
 
-/// The size of a receive call: room for a full record and its header.
-const RECEIVE_SIZE: usize = 18 * 1024;
+/// The size of a receive call: room for several full records (of 16 KiB and their headers), of which
+/// only the last one may be cut.
+const RECEIVE_SIZE: usize = 64 * 1024;
 
 /// The highest number of bytes waiting to be sent beside requests: answers to the peer's KeyUpdates.
 /// A peer that causes more without reading is attacking.

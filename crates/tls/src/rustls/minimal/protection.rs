@@ -57,8 +57,26 @@ impl Protection {
     ) -> Result<(u8, &'r [u8]), Fault> {
         let nonce = self.nonce();
         let inner = &*self.key.open_in_place(nonce, Aad::from(header), body).map_err(|_| FORGED)?;
-        let end = inner.iter().rposition(|byte| *byte != 0).ok_or(UNTYPED)?;
-        if inner.len() > RECORD + 1 { Err(OVERFLOWS) } else { Ok((inner[end], &inner[..end])) }
+        let (kind, length) = content_of(inner)?;
+        Ok((kind, &inner[..length]))
+    }
+
+    /// As [`Self::open`], into a room that is at least as long as the body. Returns the content type
+    /// and the length of the content.
+    pub fn open_into(
+        &mut self,
+        header: [u8; HEADER],
+        body: &[u8],
+        room: &mut [u8],
+    ) -> Result<(u8, usize), Fault> {
+        let nonce = self.nonce();
+        let length = body.len().checked_sub(self.key.algorithm().tag_len()).ok_or(FORGED)?;
+        let (sealed, tag) = body.split_at(length);
+        let inner = &mut room[..length];
+        self.key
+            .open_separate_gather(nonce, Aad::from(header), sealed, tag, inner)
+            .map_err(|_| FORGED)?;
+        content_of(inner)
     }
 
     /// Appends a record with this content, of at most [`RECORD`] bytes. `None` if the encryption
@@ -78,6 +96,13 @@ impl Protection {
         outgoing.extend_from_slice(tag.as_ref());
         Some(())
     }
+}
+
+/// The content type of a decrypted record, and the length of its content before the type and the
+/// padding (RFC 8446, section 5.4).
+fn content_of(inner: &[u8]) -> Result<(u8, usize), Fault> {
+    let end = inner.iter().rposition(|byte| *byte != 0).ok_or(UNTYPED)?;
+    if inner.len() > RECORD + 1 { Err(OVERFLOWS) } else { Ok((inner[end], end)) }
 }
 
 /// The current protection of both directions; `None` before the ServerHello.

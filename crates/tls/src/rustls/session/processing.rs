@@ -86,8 +86,9 @@ impl State {
             && let Some(length) = client.record_length(&incoming[used..], &mut self.outgoing)?
             && let Some(record) = incoming.get_mut(used..used + length)
         {
-            match client.record(record, &mut self.outgoing)? {
+            match client.record_into(record, &mut room[read..], &mut self.outgoing)? {
                 Event::Nothing => {}
+                Event::Read(length) => read += length,
                 Event::Plaintext(payload) => {
                     read += deliver(payload, &mut room[read..], &mut self.plaintext);
                 }
