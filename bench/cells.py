@@ -34,6 +34,10 @@ FACTS = (
 OLD_SUITE = "ECDHE-ECDSA-AES128-GCM-SHA256"
 HYBRID = "X25519MLKEM768"
 
+# The flags of a connection of TLS 1.3, and of TLS 1.2.
+NEW = ("--tls", "1.3", "--group", GROUP, "--suite", SUITE)
+OLD = ("--tls", "1.2", "--group", GROUP, "--suite", OLD_SUITE)
+
 # An earlier build of tlslab-load, measured beside today's in the same blocks.
 BEFORE = os.environ.get("BENCH_BEFORE")
 
@@ -79,7 +83,7 @@ def _pair(connections: int, *flags: str) -> list[Generator]:
 
 def cells() -> list[Cell]:
     """All cells. Raises CannotRunError if tlslab-load is missing."""
-    found = _cells()
+    found = [*_full(), *_resumed(), *_kept()]
     if BEFORE is None:
         return found
     return [
@@ -88,29 +92,26 @@ def cells() -> list[Cell]:
     ]
 
 
-def _cells() -> list[Cell]:
-    new = ("--tls", "1.3", "--group", GROUP, "--suite", SUITE)
-    old = ("--tls", "1.2", "--group", GROUP, "--suite", OLD_SUITE)
-    full_13 = rf"\. TLSv1\.3 {SUITE} HTTP/1\.[01] 1 200"
-    full_12 = rf"\. TLSv1\.2 {OLD_SUITE} HTTP/1\.[01] 1 200"
+def _full() -> list[Cell]:
+    full_13 = _line("1.3", SUITE)
     every = [ab(50, "TLS1.3"), wrk(50), h2load(50), httperf(), s_time()]
     old_page = Page(2048, tls="1.2", suite=OLD_SUITE)
-    kept = rf". TLSv1\.3 {SUITE} HTTP/%s \d+ 200"
+    full_12 = _line("1.2", OLD_SUITE)
     return [
         Cell(
             "TLS 1.3, ECDSA",
             Page(2048),
-            [*_pair(50, *new), *every],
+            [*_pair(50, *NEW), *every],
             full_13,
             bars={LEAN: 5.0, FULL: 3.0},
         ),
         Cell(
             "TLS 1.3, RSA-2048",
             Page(2048, key="rsa-2048"),
-            [*_pair(50, *new), ab(50, "TLS1.3"), wrk(50)],
+            [*_pair(50, *NEW), ab(50, "TLS1.3"), wrk(50)],
             full_13,
         ),
-        Cell("TLS 1.2, ECDSA", old_page, [*_pair(50, *old), ab(50, "TLS1.2"), wrk(50)], full_12),
+        Cell("TLS 1.2, ECDSA", old_page, [*_pair(50, *OLD), ab(50, "TLS1.2"), wrk(50)], full_12),
         Cell(
             f"TLS 1.3, {HYBRID}",
             Page(2048, group=HYBRID, own=True),
@@ -120,25 +121,42 @@ def _cells() -> list[Cell]:
             ],
             "",
         ),
+    ]
+
+
+def _line(tls: str, suite: str, is_resumed: bool = False) -> str:
+    """The pattern of a log line: a new connection's only request, answered with 200."""
+    kind, version = "r" if is_resumed else r"\.", re.escape(tls)
+    return rf"{kind} TLSv{version} {suite} HTTP/1\.[01] 1 200"
+
+
+def _resumed() -> list[Cell]:
+    return [
         Cell(
             "TLS 1.3, resumed",
             Page(2048, resumes=True),
-            [*_pair(50, "--resume", "psk", *new), wrk(50)],
-            full_13.replace(r"\.", "r", 1),
+            [*_pair(50, "--resume", "psk", *NEW), wrk(50)],
+            _line("1.3", SUITE, is_resumed=True),
             other=0.2,
         ),
         Cell(
             "TLS 1.2, resumed by ticket",
             Page(2048, tls="1.2", suite=OLD_SUITE, resumes=True),
-            [*_pair(50, "--resume", "ticket", *old), wrk(50)],
-            full_12.replace(r"\.", "r", 1),
+            [*_pair(50, "--resume", "ticket", *OLD), wrk(50)],
+            _line("1.2", OLD_SUITE, is_resumed=True),
             other=0.2,
         ),
+    ]
+
+
+def _kept() -> list[Cell]:
+    kept = rf". TLSv1\.3 {SUITE} HTTP/%s \d+ 200"
+    return [
         Cell(
             "kept, HTTP/1.1, 4 KiB",
             Page(4096, http2=True),
             [
-                tlslab(FULL, 128, ["--http", "1.1", *new], kept=True),
+                tlslab(FULL, 128, ["--http", "1.1", *NEW], kept=True),
                 wrk(128, kept=True),
                 h2load_kept(128, "--h1"),
             ],
@@ -151,7 +169,7 @@ def _cells() -> list[Cell]:
             "kept, HTTP/2, 4 KiB, 16 x 8 streams",
             Page(4096, http2=True),
             [
-                tlslab(FULL, 16, ["--http", "2", "--streams", "8", *new], kept=True),
+                tlslab(FULL, 16, ["--http", "2", "--streams", "8", *NEW], kept=True),
                 h2load_kept(16, "-m8"),
             ],
             kept % r"2\.0",
@@ -162,7 +180,7 @@ def _cells() -> list[Cell]:
         Cell(
             "kept, HTTP/1.1, 1 MiB",
             Page(1 << 20),
-            [tlslab(FULL, 16, ["--http", "1.1", *new], kept=True), wrk(16, kept=True)],
+            [tlslab(FULL, 16, ["--http", "1.1", *NEW], kept=True), wrk(16, kept=True)],
             kept % r"1\.1",
             unit="request",
             counted=64,

@@ -270,7 +270,9 @@ def _show(results: Results) -> None:
     table = Table(title=title, title_justify="left", box=SIMPLE)
     table.add_column("generator", no_wrap=True)
     headings = ("CPU (95 %)", "user, system", f"{unit}s/s", "failed", "over limit")
-    for heading in (*headings, "best rival", "before", "busy: server, own"):
+    compares = any(one.build_of for one in results.cell.generators)
+    before = ("before",) if compares else ()
+    for heading in (*headings, "best rival", *before, "busy: server, own"):
         table.add_column(heading, justify="right", no_wrap=True)
     for name, by_block in results.samples.items():
         samples = list(by_block.values())
@@ -289,7 +291,7 @@ def _show(results: Results) -> None:
             f"{sum(sample.counted.failed for sample in samples)}",
             "" if limit is None else f"{limit:.2f}",
             f"{results.over(best, name):.2f}" if is_ours and best is not None else "",
-            "" if earlier is None else f"{earlier:.2f}",
+            *(["" if earlier is None else f"{earlier:.2f}"] if compares else []),
             ", ".join(
                 f"{results.busy(name, f'{side}_processor').value:.0%}"
                 for side in ("server", "generator")

@@ -1,4 +1,4 @@
-"""What a fork of a benchmark is told of its keys."""
+"""The settings of a benchmark's fork."""
 
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,9 +13,9 @@ from tlslab.servers.certificates import CertificateFiles
 from tlslab.servers.jdk import Jdk
 
 
-@pytest.mark.parametrize(("name", "told"), [("cluster", True), ("memory", False)])
+@pytest.mark.parametrize(("name", "has_more"), [("cluster", True), ("memory", False)])
 def test_a_request_to_a_signing_node_has_more_time_in_the_warm_up(
-    name: str, told: bool, tmp_path: Path
+    name: str, has_more: bool, tmp_path: Path
 ) -> None:
     files = CertificateFiles(tmp_path / "c.pem", tmp_path / "c.key")
     runtimes: Any = SimpleNamespace(jdks={"jdk-25": Jdk(tmp_path, "25", "Debian")}, broken={})
@@ -33,4 +33,4 @@ def test_a_request_to_a_signing_node_has_more_time_in_the_warm_up(
     fork = make_fork(bench, factors, KeyStore(name, {"cluster.timeout_ms": "1000"}))
     text = fork.settings_file.read_text("utf-8")
     assert "cluster.timeout_ms=1000\n" in text
-    assert ("cluster.patient_ms=30000\n" in text) == told
+    assert ("cluster.patient_ms=30000\n" in text) == has_more

@@ -175,30 +175,43 @@ fn exchanges(address: SocketAddr) -> io::Result<f64> {
                     asked = KEPT_IN_FLIGHT;
                 }
             }
-            while let Some(received) = socket.receive(&mut room)? {
-                if received == 0 {
-                    let ended = "the plain server ends connections after a response";
-                    return Err(io::Error::new(io::ErrorKind::UnexpectedEof, ended));
-                }
-                let whole = match length {
-                    Some(whole) => whole,
-                    None => *length.insert(response_length(&room[..received])?),
-                };
-                if left[slot] == 0 {
-                    left[slot] = whole;
-                }
-                left[slot] = left[slot].saturating_sub(received);
-                if left[slot] == 0 {
-                    answered += 1;
-                    if asked < KEPT_BURST {
-                        asked += 1;
-                        socket.send(KEPT_REQUEST)?;
-                    }
+            for _ in 0..take_responses(socket, &mut left[slot], &mut length, &mut room)? {
+                answered += 1;
+                if asked < KEPT_BURST {
+                    asked += 1;
+                    socket.send(KEPT_REQUEST)?;
                 }
             }
         }
     }
     Ok((ThreadClock.now() - begun) as f64 / KEPT_BURST as f64 / 1000.0)
+}
+
+/// Receives what has arrived of responses; returns how many are complete. `left` is what is still to
+/// come of the current one, `length` that of each, once known.
+fn take_responses(
+    socket: &mut Socket,
+    left: &mut usize,
+    length: &mut Option<usize>,
+    room: &mut [u8],
+) -> io::Result<usize> {
+    let mut complete = 0;
+    while let Some(received) = socket.receive(room)? {
+        if received == 0 {
+            let ended = "the plain server ends connections after a response";
+            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, ended));
+        }
+        let whole = match *length {
+            Some(whole) => whole,
+            None => *length.insert(response_length(&room[..received])?),
+        };
+        if *left == 0 {
+            *left = whole;
+        }
+        *left = left.saturating_sub(received);
+        complete += usize::from(*left == 0);
+    }
+    Ok(complete)
 }
 
 /// The length of a response in bytes, by its head.
