@@ -134,7 +134,7 @@ format: dev ## format Rust and Python
 schema: dev ## write schema/ anew from the Rust and Python types
 	@scripts/schema.sh write
 
-bench: dev ## measure the generator against its rivals, interleaved, on one nginx, in memory, and through Ray (about 30 minutes)
+bench: dev ## measure the generator against its rivals, interleaved, on one nginx, in memory, and through Ray (about 40 minutes)
 	@scripts/install-debian.sh bench
 	code=0
 	for part in rivals open_loop engine in_memory ordinary distribution; do $(BIN)/python -m bench.$$part || code=$$?; done
@@ -144,7 +144,7 @@ bench-profile: setup ## where tlslab-load --lean spends its processor time (perf
 	@scripts/install-debian.sh bench
 	$(BIN)/python -m bench.profile
 
-bench-instructions: setup ## count instructions under callgrind and compare (2 minutes; UPDATE=1 stores them)
+bench-instructions: setup ## count instructions under callgrind and compare (6 minutes; UPDATE=1 stores them)
 	@scripts/install-debian.sh
 	$(BIN)/python -m bench.instructions $(if $(UPDATE),--update)
 

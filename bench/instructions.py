@@ -2,9 +2,9 @@
 generator in each cell of the bench, compared with stored ones.
 
 `bench/instructions.json` holds the stored counts by the code that the libraries choose (ADR 0016).
-Exit codes: 0 as stored, or nothing stored for this machine's code (reported); 1 more than 1 %
-above or below a stored count; 3 could not run. `--quick` counts the case that CI watches,
-`--update` stores the new counts.
+Exit codes: 0 as stored, or nothing stored for this machine's code (reported); 1 more than 1 % (in
+memory) or 2 % above or below a stored count; 3 could not run. `--quick` counts the case that CI
+watches, `--update` stores the new counts.
 
 valgrind's callgrind executes the program; its counts do not depend on the load or the speed of the
 machine. The remaining randomness (keys, nonces, addresses of memory) is averaged over the
@@ -126,8 +126,10 @@ def _side(function: str) -> str | None:
 STORED = Path(__file__).parent / "instructions.json"
 SCHEMA = "tlslab.instructions/1"
 
-# A greater difference is a change. Random differences of a count are below 0.3 %.
+# A greater difference is a change. Random differences of a count in memory are below 0.3 %; those
+# of a whole generator, whose number of calls depends on the server's pace, were up to 1.0 %.
 TOLERANCE = 0.01
+WHOLE_TOLERANCE = 0.02
 
 KIB_PER_RECORD = 16
 
@@ -299,12 +301,12 @@ def compare(
                 continue
             difference = value / before[side] - 1
             print(f"{text}, {difference:+.2%} of the stored {before[side]:,.0f}")
-            if abs(difference) > TOLERANCE:
+            if abs(difference) > (TOLERANCE if side in SIDES else WHOLE_TOLERANCE):
                 changed.append(f"{name}, {side}: {difference:+.2%}")
     _report_unknown({one.code for one in found.values()} - known.keys())
     if not changed:
         return 0
-    print(f"bench-instructions: more than {TOLERANCE:.0%} from the stored counts:")
+    print("bench-instructions: too far from the stored counts:")
     print("\n".join(f"  {line}" for line in changed))
     print(
         "  if this is meant: make bench-instructions UPDATE=1, and commit bench/instructions.json"

@@ -129,6 +129,12 @@ class Results:
                 times = self.over(best, ours)
                 text = f"{self.cell.name}: {best} needs at least {bar} times the time of {ours}"
                 found.append(Bar(text, f"{times:.2f}", times.low >= bar))
+        if self.cell.limit is not None:
+            first = self.cell.ours[0].name
+            over = self.over_limit(first)
+            text = f"{self.cell.name}: {first} needs less than {self.cell.limit} times the limit"
+            shown = "not known" if over is None else f"{over:.2f}"
+            found.append(Bar(text, shown, over is not None and over.high < self.cell.limit))
         if LEAN in self.cell.bars:
             server = self.busy(LEAN, "server_processor")
             text = f"{LEAN} keeps the server's processor at least {SERVER_BUSY_BAR:.0%} busy"

@@ -113,8 +113,8 @@ def _exchanges(facts: Facts) -> bool:
 def _scheme(record: RunRecord, facts: Facts) -> str:
     """The primitive of the handshake signature: by the key, and for RSA by the padding.
 
-    The primitive has one hash for each key. Another one differs by less than a microsecond; in TLS
-    1.2 an ECDSA scheme does not name the curve (RFC 8446, section 4.2.3).
+    The primitive has one hash for each key; what another one costs is left out. In TLS 1.2 an ECDSA
+    scheme does not name the curve (RFC 8446, section 4.2.3).
     """
     scheme, certificate = str(facts.signature_scheme), record.preflight.certificate
     if certificate is None:

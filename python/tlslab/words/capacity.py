@@ -41,7 +41,7 @@ def _name(summary: Summary, key: str) -> str:
     return _names(summary, [key])[0]
 
 
-def _grown(summary: Summary, key: str) -> str:
+def _without_processors(summary: Summary, key: str) -> str:
     """The name of a cell apart from its processors, at the start of a sentence."""
     cells = [
         {name: level for name, level in cell.factors.items() if name != "processors"}
@@ -111,7 +111,7 @@ def _reservations(values: Values) -> str:
 def _scaling(values: Values, cells: Cells, summary: Summary) -> str:
     fewer, more = (summary.cell(key).factors for key in cells)
     n, m = fewer["processors"], more["processors"]
-    server = _grown(summary, cells[1])
+    server = _without_processors(summary, cells[1])
     if times := _times(values):
         text = f"{server} takes {times} times the connections/s with {m} processors that it takes "
         text += f"with {n}{_reservations(values)}."
@@ -190,7 +190,7 @@ def _patience(values: Values, cells: Cells, summary: Summary) -> str:
 def _growth(values: Values, cells: Cells, summary: Summary) -> str:
     fewer, more = (summary.cell(key).factors for key in cells)
     n, m = fewer["processors"], more["processors"]
-    server = _grown(summary, cells[1])
+    server = _without_processors(summary, cells[1])
     linear = f"linear within {percent(values['within'])}"
     verdict = {
         True: f"growth up to {m} processors is {linear}, as far as processor time limits it",

@@ -82,6 +82,14 @@ def test_a_signature_counts_by_its_key(contents: RunContents) -> None:
     assert full.preflight.certificate is not None
     assert full.preflight.certificate.key == "ECDSA P-256"
     assert client_limit_us(other, made_primitives()) == expected
+    rsa = replace(
+        full,
+        facts=(replace(full.facts[0], signature_scheme="rsa_pss_rsae_sha512"),),
+        preflight=replace(
+            full.preflight, certificate=replace(full.preflight.certificate, key="RSA-2048")
+        ),
+    )
+    assert client_limit_us(rsa, made_primitives()) == pytest.approx(25 + 30 + 15 + SESSION_US)
 
 
 def test_a_resumption_signs_nothing(contents: RunContents) -> None:

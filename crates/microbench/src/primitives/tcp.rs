@@ -9,6 +9,7 @@ use std::os::fd::AsRawFd as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use mio::event::Event;
 use mio::unix::SourceFd;
 use mio::{Events, Interest, Poll, Token};
 
@@ -110,16 +111,11 @@ fn burst(address: SocketAddr, request: Option<&'static [u8]>) -> io::Result<f64>
         (0..IN_FLIGHT).map(|slot| open(&poll, address, slot)).collect::<Result<_, _>>()?;
     let (mut opened, mut ended) = (IN_FLIGHT, 0);
     while ended < BURST {
-        poll.poll(&mut events, Some(PATIENCE))?;
-        if events.is_empty() {
-            return Err(io::Error::new(io::ErrorKind::TimedOut, "the plain port does not answer"));
-        }
+        wait(&mut poll, &mut events)?;
         for event in &events {
             let slot = event.token().0;
             let Some(socket) = &mut sockets[slot] else { continue };
-            if event.is_readable() {
-                socket.became_readable(event.is_read_closed());
-            }
+            note_readable(socket, event);
             if !carry_on(socket, event.is_writable(), request, &mut room)? {
                 continue;
             }
@@ -147,16 +143,11 @@ fn exchanges(address: SocketAddr) -> io::Result<f64> {
     let (mut length, mut begun) = (None, 0);
     let (mut connected, mut answered, mut asked) = (0, 0, 0);
     while answered < KEPT_BURST {
-        poll.poll(&mut events, Some(PATIENCE))?;
-        if events.is_empty() {
-            return Err(io::Error::new(io::ErrorKind::TimedOut, "the plain port does not answer"));
-        }
+        wait(&mut poll, &mut events)?;
         for event in &events {
             let slot = event.token().0;
             let Some(socket) = &mut sockets[slot] else { continue };
-            if event.is_readable() {
-                socket.became_readable(event.is_read_closed());
-            }
+            note_readable(socket, event);
             if socket.sent == 0 {
                 if !event.is_writable() {
                     continue;
@@ -228,6 +219,20 @@ fn response_length(start: &[u8]) -> io::Result<usize> {
         return Err(io::Error::new(io::ErrorKind::InvalidData, lacking));
     };
     Ok(head.len() + 4 + body)
+}
+
+fn wait(poll: &mut Poll, events: &mut Events) -> io::Result<()> {
+    poll.poll(events, Some(PATIENCE))?;
+    if events.is_empty() {
+        return Err(io::Error::new(io::ErrorKind::TimedOut, "the plain port does not answer"));
+    }
+    Ok(())
+}
+
+fn note_readable(socket: &mut Socket, event: &Event) {
+    if event.is_readable() {
+        socket.became_readable(event.is_read_closed());
+    }
 }
 
 fn open(poll: &Poll, address: SocketAddr, slot: usize) -> io::Result<Option<Socket>> {
